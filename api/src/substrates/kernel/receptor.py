@@ -1,0 +1,224 @@
+"""Kernels and their bindings."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from ..absent import present
+from ..errors import ConfigurationError
+from ..pipe import Pipe
+from .lane import Lane
+from .state import SELF, Field, State
+
+__all__ = ["Binding", "Context", "Kernel", "from_address", "include_dir", "receptor"]
+
+E = TypeVar("E")
+S = TypeVar("S", bound=State)
+
+
+class Context(Protocol):
+    """What a kernel gets as its first argument."""
+
+    def emit(self, pipe: Any, value: Any, /) -> None:
+        """Emit `value` to `pipe` when the kernel returns; a pipe that is None is skipped.
+
+        Args:
+            pipe: a pipe field of the state.
+            value: a number, converted to the lane of the field as a native assignment would be.
+        """
+
+
+class Kernel(Generic[E]):
+    """A receptor that native engines can run; made by `receptor` or `from_address`.
+
+    Attributes:
+        name: for reports.
+        state_type: the layout of its state.
+        lane: the lane of the values it takes.
+        function: the Python function ``(ctx, state, value)``; None of a kernel known by address alone.
+    """
+
+    __slots__ = ("_address", "_keep", "function", "lane", "name", "state_type")
+
+    def __init__(
+        self,
+        name: str,
+        state_type: type[State],
+        lane: Lane,
+        function: Callable[[Any, Any, Any], object] | None,
+        address: int | None,
+    ) -> None:
+        self.name = name
+        self.state_type = state_type
+        self.lane = lane
+        self.function = function
+        self._address = address
+        self._keep: object = None
+
+    def bind(self, **values: Any) -> Binding[E]:
+        """Return a recipe for pipes: this kernel with these initial values of its state's fields.
+
+        Each pipe made from it gets a state of its own.
+
+        Raises:
+            TypeError: no such field; a value of the wrong kind; a pipe of another lane.
+            OverflowError: an integer beyond 64 bits.
+        """
+        return Binding(self, values)
+
+    @property
+    def is_native(self) -> bool:
+        """Whether a native address is at hand without compiling."""
+        return self._address is not None
+
+    def address(self) -> int:
+        """Return the address of the native function, compiling it on first use.
+
+        Raises:
+            ConfigurationError: Numba is not installed, or cannot compile the function.
+        """
+        if self._address is None:
+            if not _numba_installed():
+                raise ConfigurationError(
+                    f"kernel {self.name!r}: a native provider needs Numba to compile it;"
+                    " install the extra: substrates[kernels], or use the provider 'reference'"
+                )
+            from .compiler import compile_kernel
+
+            self._address, self._keep = compile_kernel(self)
+        return self._address
+
+    def __repr__(self) -> str:
+        return f"<Kernel {self.name} of {self.lane.value} with {self.state_type.__qualname__}>"
+
+
+class Binding(Generic[E]):
+    """A kernel with initial values, given to `Circuit.pipe`; may serve any number of pipes.
+
+    Attributes:
+        kernel: the kernel.
+        memory: the initial bytes of the state, pipe fields null.
+        links: the pipe fields that do not start at None, each with its pipe or `SELF`.
+    """
+
+    __slots__ = ("kernel", "links", "memory")
+
+    def __init__(self, kernel: Kernel[E], values: Mapping[str, Any]) -> None:
+        layout = kernel.state_type.layout
+        self.kernel = kernel
+        self.memory = layout.pack(values)
+        links: list[tuple[Field, Any]] = []
+        known = 0
+        for field in layout.fields:
+            known += field.name in values
+            if field.is_pipe:
+                target = values.get(field.name, field.default)
+                if target is not None:
+                    _check_target(kernel, field, target)
+                    links.append((field, target))
+        self.links = tuple(links)
+        if known != len(values):
+            names = [field.name for field in layout.fields]
+            unknown = ", ".join(sorted(set(values) - set(names)))
+            raise TypeError(f"{kernel.name}.bind: no field {unknown}; the fields are {', '.join(names) or 'none'}")
+
+    def __repr__(self) -> str:
+        return f"<Binding of {self.kernel!r}>"
+
+
+def _check_target(kernel: Kernel[Any], field: Field, target: Any) -> None:
+    if target is SELF:
+        if kernel.lane is not field.lane:
+            raise TypeError(
+                f"{kernel.name}.bind({field.name}=SELF): the kernel takes {kernel.lane.value},"
+                f" the field holds pipes of {field.lane.value}"
+            )
+    elif not isinstance(target, Pipe):
+        raise TypeError(f"{kernel.name}.bind({field.name}={target!r}): a pipe, None or kernel.SELF is required")
+    elif target.lane is not field.lane:
+        raise TypeError(
+            f"{kernel.name}.bind({field.name}={target!r}): the pipe takes {target.lane.value},"
+            f" the field holds pipes of {field.lane.value}"
+        )
+
+
+def receptor(
+    state_type: type[State], lane: Any
+) -> Callable[[Callable[[Any, Any, Any], object]], Kernel[Any]]:
+    """Decorate a function ``(ctx, state, value)`` to make it a kernel.
+
+    The function may use numbers, its state's fields, `ctx.emit` and what Numba compiles in nopython mode.
+    Where Numba is installed it is compiled here and now, so that what it cannot compile is an error at the
+    definition, with the line; the result is cached on disk.
+
+    Args:
+        state_type: a subclass of `State`.
+        lane: `kernel.int64` or `kernel.float64`: what `value` is.
+
+    Raises:
+        AbsentValueError: an argument is None.
+        TypeError: `state_type` is no kernel state; `lane` is no scalar lane.
+        ConfigurationError: Numba cannot compile the function.
+    """
+    scalar = _check(state_type, lane)
+
+    def define(function: Callable[[Any, Any, Any], object]) -> Kernel[Any]:
+        present(function, "receptor", "function")
+        kernel: Kernel[Any] = Kernel(function.__qualname__, state_type, scalar, function, None)
+        if _numba_installed():
+            kernel.address()
+        return kernel
+
+    return define
+
+
+def from_address(
+    address: int,
+    state_type: type[State],
+    lane: Any,
+    *,
+    name: str | None = None,
+    python: Callable[[Any, Any, Any], object] | None = None,
+) -> Kernel[Any]:
+    """Make a kernel of a native function with the signature of ``substrates_kernel.h``.
+
+    Args:
+        address: of the function, which must stay loaded while pipes use it.
+        state_type: the layout of the state that the function expects.
+        lane: `kernel.int64` or `kernel.float64`.
+        name: for reports; default: the address in hexadecimal.
+        python: the same kernel in Python, for providers that run none natively.
+
+    Raises:
+        AbsentValueError: `address`, `state_type` or `lane` is None.
+        ConfigurationError: `address` is 0 or negative.
+        TypeError: an argument of the wrong kind.
+    """
+    present(address, "from_address", "address")
+    if not isinstance(address, int) or isinstance(address, bool):
+        raise TypeError(f"from_address(address={address!r}): an integer is required")
+    if address <= 0:
+        raise ConfigurationError(f"from_address(address={address!r}): not the address of a function")
+    return Kernel(name or f"kernel@{address:#x}", state_type, _check(state_type, lane), python, address)
+
+
+def include_dir() -> str:
+    """Return the folder of ``substrates_kernel.h``, for a C compiler's ``-I``."""
+    return str(Path(__file__).resolve().parent.parent / "include")
+
+
+def _check(state_type: Any, lane: Any) -> Lane:
+    present(state_type, "receptor", "state_type")
+    if not (isinstance(state_type, type) and issubclass(state_type, State)):
+        raise TypeError(f"state_type={state_type!r}: a subclass of kernel.State is required")
+    scalar = Lane.of(lane)
+    if scalar is Lane.OBJECT:
+        raise TypeError("lane=object: a kernel takes kernel.int64 or kernel.float64")
+    return scalar
+
+
+def _numba_installed() -> bool:
+    return importlib.util.find_spec("numba") is not None
