@@ -1,0 +1,85 @@
+# Needs python 3.11 or later (with venv), a C compiler and make. Everything else comes from here.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.SUFFIXES:
+
+# The interpreter: PYTHON if given, else the first of these that is new enough; of a virtual environment its base.
+PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,$(if $(call interpreter,$(name)),$(name))))
+interpreter = $(shell $(1) -c 'import sys; sys.version_info >= (3, 11) and print(getattr(sys, "_base_executable", sys.executable))' 2>/dev/null)
+export UV_PYTHON := $(call interpreter,$(PYTHON))
+
+# uv: UV if given, else the one on PATH if new enough, else our own in .uv/.
+UV_VERSION := 0.13.9
+UV_MINIMUM := 0.13.0
+ifndef UV
+UV := $(shell found=$$(uv --version 2>/dev/null | cut -d' ' -f2); \
+    test -n "$$found" && printf '%s\n' $(UV_MINIMUM) $$found | sort -V -C && command -v uv)
+endif
+ifeq ($(UV),)
+UV := .uv/$(UV_VERSION)/bin/uv
+endif
+
+export UV_PYTHON_DOWNLOADS := never
+unexport VIRTUAL_ENV
+
+RUN := $(UV) run --no-sync
+SHOWCASE_ARGS ?= --burst 2000 --warmup 1 --rounds 5
+TEST_ARGS ?=
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.uv/$(UV_VERSION)/bin/uv:
+	@test -n "$(UV_PYTHON)" || { echo "PYTHON=$(PYTHON): not a Python of version 3.11 or later; say make PYTHON=/path/to/python3" >&2; exit 1; }
+	$(UV_PYTHON) -m venv .uv/$(UV_VERSION)
+	.uv/$(UV_VERSION)/bin/python -m pip install --quiet uv==$(UV_VERSION)
+
+.PHONY: sync
+sync: $(filter .uv/%,$(UV)) ## make .venv with every distribution and tool in it
+	@test -n "$(UV_PYTHON)" || { echo "PYTHON=$(PYTHON): not a Python of version 3.11 or later; say make PYTHON=/path/to/python3" >&2; exit 1; }
+	$(UV) sync
+
+.PHONY: showcase
+showcase: sync ## a million circuits on alpha, verified (SHOWCASE_ARGS=...)
+	$(RUN) perfkit showcase --provider alpha $(SHOWCASE_ARGS)
+
+.PHONY: check
+check: lint test tck ## everything: format, lint, types, import contracts, tests, TCK
+
+.PHONY: lint
+lint: sync ## format check, lint, types, import contracts
+	$(RUN) ruff format --check
+	$(RUN) ruff check
+	$(RUN) mypy
+	$(RUN) lint-imports
+
+.PHONY: format
+format: sync ## format the code, and repair what lint can repair
+	$(RUN) ruff check --fix-only
+	$(RUN) ruff format
+
+.PHONY: test
+test: sync ## all tests (TEST_ARGS=...)
+	$(RUN) pytest $(TEST_ARGS)
+
+.PHONY: test-fast
+test-fast: sync ## all tests but the slow ones (TEST_ARGS=...)
+	$(RUN) pytest -m "not slow" $(TEST_ARGS)
+
+INSTALLED := import importlib.metadata as m; print(*sorted(m.entry_points(group="substrates.providers").names))
+
+.PHONY: tck
+tck: sync ## the conformance kit on every installed provider (PROVIDERS=...)
+	$(RUN) substrates-tck run $(or $(PROVIDERS),$$($(RUN) python -c '$(INSTALLED)'))
+
+.PHONY: wheels
+wheels: $(filter .uv/%,$(UV)) ## a wheel of each distribution, in dist/
+	$(UV) build --all-packages --wheel --out-dir dist
+
+.PHONY: clean
+clean: ## remove all that make has made, but no benchmark runs
+	rm -rf .venv .uv uv.lock dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf */build */dist */src/*.egg-info providers/*/build providers/*/dist providers/*/src/*.egg-info
+	find api providers tck perfkit tests \( -name __pycache__ -prune -o -name '*.so' \) -exec rm -rf {} +
