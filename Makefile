@@ -5,9 +5,9 @@
 .SUFFIXES:
 
 # The interpreter: PYTHON if given, else the first of these that is new enough; of a virtual environment its base.
-PYTHON ?= $(firstword $(foreach name,python3 python3.14 python3.13 python3.12 python3.11,$(if $(call interpreter,$(name)),$(name))))
-interpreter = $(shell $(1) -c 'import sys; sys.version_info >= (3, 11) and print(getattr(sys, "_base_executable", sys.executable))' 2>/dev/null)
-export UV_PYTHON := $(call interpreter,$(PYTHON))
+CANDIDATES := $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11)
+SUITABLE := import sys; print(sys._base_executable if sys.version_info >= (3, 11) else sys.exit(1))
+export UV_PYTHON := $(shell for name in $(CANDIDATES); do $$name -c '$(SUITABLE)' 2>/dev/null && break; done)
 
 # uv: UV if given, else the one on PATH if new enough, else our own in .uv/.
 UV_VERSION := 0.13.9
@@ -23,6 +23,9 @@ endif
 export UV_PYTHON_DOWNLOADS := never
 unexport VIRTUAL_ENV
 
+NEED_PYTHON = @test -n "$(UV_PYTHON)" || { \
+    echo "$(CANDIDATES): no Python 3.11 or later; say which one: make PYTHON=/path/to/python3" >&2; exit 1; }
+
 RUN := $(UV) run --no-sync
 SHOWCASE_ARGS ?= --burst 2000 --warmup 1 --rounds 5
 TEST_ARGS ?=
@@ -32,13 +35,13 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .uv/$(UV_VERSION)/bin/uv:
-	@test -n "$(UV_PYTHON)" || { echo "PYTHON=$(PYTHON): not a Python of version 3.11 or later; say make PYTHON=/path/to/python3" >&2; exit 1; }
+	$(NEED_PYTHON)
 	$(UV_PYTHON) -m venv .uv/$(UV_VERSION)
 	.uv/$(UV_VERSION)/bin/python -m pip install --quiet uv==$(UV_VERSION)
 
 .PHONY: sync
 sync: $(filter .uv/%,$(UV)) ## make .venv with every distribution and tool in it
-	@test -n "$(UV_PYTHON)" || { echo "PYTHON=$(PYTHON): not a Python of version 3.11 or later; say make PYTHON=/path/to/python3" >&2; exit 1; }
+	$(NEED_PYTHON)
 	$(UV) sync
 
 .PHONY: showcase

@@ -15,7 +15,8 @@ HEADER = "substrates_kernel.h"
 IN_CHECKOUT = Path("../../api/src/substrates/include")
 IN_SDIST = Path("native/include")  # a source distribution stands alone, so it carries a copy
 
-# A build environment that needed the `substrates` distribution could only get it from an index: this needs none.
+# Found by path and not through a build requirement on `substrates`: a build must not depend on what an index
+# happens to serve under that name.
 include = IN_CHECKOUT if (IN_CHECKOUT / HEADER).exists() else IN_SDIST
 
 
