@@ -21,6 +21,8 @@ UV := .uv/$(UV_VERSION)/bin/uv
 endif
 
 export UV_PYTHON_DOWNLOADS := never
+# The certificates that the machine trusts, which need not be those that uv brings.
+export UV_SYSTEM_CERTS := true
 unexport VIRTUAL_ENV
 
 NEED_PYTHON = @test -n "$(UV_PYTHON)" || { \
@@ -56,7 +58,7 @@ lint: sync ## format check, lint, types, import contracts
 	$(RUN) ruff format --check
 	$(RUN) ruff check
 	$(RUN) mypy
-	$(RUN) lint-imports
+	$(RUN) lint-imports --no-logo
 
 .PHONY: format
 format: sync ## format the code, and repair what lint can repair
