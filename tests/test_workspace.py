@@ -1,0 +1,229 @@
+"""The workspace itself: what holds the distributions together, and that each can leave it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import venv
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def _toml(folder: str) -> dict[str, Any]:
+    return tomllib.loads((ROOT / folder / "pyproject.toml").read_text())
+
+
+MEMBERS: list[str] = _toml(".")["tool"]["uv"]["workspace"]["members"]
+DISTRIBUTIONS: dict[str, str] = {_toml(member)["project"]["name"]: member for member in MEMBERS}
+PROVIDERS = {"reference": "substrates-reference", "alpha": "substrates-alpha"}
+
+# What a program of a user does, away from the checkout; argv: provider, folder it must be installed in.
+PROGRAM = """
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import substrates
+
+provider, home = sys.argv[1], Path(sys.argv[2]).resolve()
+received = []
+with substrates.cortex(provider).circuit("away") as circuit:
+    pipe = circuit.pipe(received.append)
+    for number in range(1000):
+        pipe.emit(number)
+    circuit.wait()
+assert received == list(range(1000)), received[:20]
+for name in ("substrates", "substrates_base", f"substrates_{provider}"):
+    assert Path(import_module(name).__file__).resolve().is_relative_to(home), import_module(name)
+print("received", len(received))
+"""
+
+
+def _run(*command: str | Path, cwd: Path = ROOT, **environment: str) -> str:
+    """Return what a command printed; fail with all of it when the command fails."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        pytest.fail(f"{' '.join(map(str, command))}: status {done.returncode}\n{done.stdout}", pytrace=False)
+    return done.stdout
+
+
+def _uv() -> str:
+    # `uv run`, which the Makefile's targets use, says in UV which uv it is.
+    found = os.environ.get("UV") or shutil.which("uv")
+    if not found:
+        pytest.fail("no uv: run the tests by `make test`, or put uv on PATH", pytrace=False)
+    return found
+
+
+def _module(member: str) -> Path:
+    """Return the package folder of a distribution."""
+    packages = [path for path in (ROOT / member / "src").iterdir() if (path / "__init__.py").exists()]
+    assert len(packages) == 1, f"{member}/src: one package is expected, there are {packages}"
+    return packages[0]
+
+
+def test_import_contracts_hold() -> None:
+    _run(sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run()", "--no-logo")
+
+
+def test_import_contracts_cover_every_distribution() -> None:
+    covered = set(_toml(".")["tool"]["importlinter"]["root_packages"])
+    assert covered == {_module(member).name for member in MEMBERS}
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_distribution_is_typed(member: str) -> None:
+    assert (_module(member) / "py.typed").exists(), f"{member}: py.typed is missing"
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_distribution_carries_the_license(member: str) -> None:
+    assert (ROOT / member / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+
+
+@pytest.mark.parametrize("member", MEMBERS)
+def test_versions_are_equal(member: str) -> None:
+    project = _toml(member)["project"]
+    expected = _toml(".")["project"]["version"]
+    assert project["version"] == expected
+    ours = [need for need in project["dependencies"] if re.match(r"substrates\b", need)]
+    assert [need for need in ours if not need.endswith(f"=={expected}")] == []
+    assert importlib.metadata.version(project["name"]) == expected, "stale installation: run `make sync`"
+
+
+def test_api_tells_its_version() -> None:
+    import substrates
+
+    assert substrates.__version__ == _toml("api")["project"]["version"]
+
+
+@pytest.mark.parametrize(("provider", "distribution"), PROVIDERS.items())
+def test_provider_is_found_by_its_entry_point(provider: str, distribution: str) -> None:
+    points = importlib.metadata.entry_points(group="substrates.providers", name=provider)
+    assert [point.dist.name for point in points if point.dist] == [distribution]
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a git checkout")
+@pytest.mark.parametrize(
+    "path",
+    ["uv.lock", "Cargo.lock", "providers/beta/Cargo.lock", ".venv/x", ".uv/x", "dist/x.whl", "results/x/y"],
+)
+def test_git_ignores(path: str) -> None:
+    assert _run("git", "check-ignore", path).strip() == path
+    assert _run("git", "ls-files", "--", "*.lock") == ""
+
+
+def test_make_lists_its_targets() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    targets = re.findall(r"^\.PHONY: (\S+)$", makefile, re.MULTILINE)
+    listed = dict(re.findall(r"^make (\S+) +(\S.*)$", _run("make", "--no-print-directory"), re.MULTILINE))
+    assert list(listed) == targets
+    assert {"showcase", "check", "format", "test", "tck", "wheels", "clean"} <= set(targets)
+
+
+def test_make_names_an_unsuitable_interpreter() -> None:
+    done = subprocess.run(
+        ["make", "sync", "PYTHON=/no/such/python"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert "/no/such/python: no Python 3.11 or later" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_new_environment_has_the_native_module_although_its_build_is_cached(tmp_path: Path) -> None:
+    # What `rm -rf .venv; make sync` does: uv installs the builds that it has, without looking whether an in-tree
+    # native module that an editable link would need is still there.
+    home = tmp_path / "venv"
+    _run(_uv(), "sync", "--frozen", "--no-dev", "--python", sys.executable, UV_PROJECT_ENVIRONMENT=str(home))
+    where = _run(home / "bin" / "python", "-c", "import substrates_alpha._engine as m; print(m.__file__)")
+    assert Path(where.strip()).is_relative_to(home), f"{where}: outside the environment"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a source distribution of each member, and a wheel built from it."""
+    folder = tmp_path_factory.mktemp("dist")
+    _run(_uv(), "build", "--all-packages", "--python", sys.executable, "--out-dir", folder)
+    return folder
+
+
+def _wheels(built: Path, distributions: Sequence[str]) -> list[Path]:
+    return [path for name in distributions for path in built.glob(f"{name.replace('-', '_')}-[0-9]*.whl")]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_each_distribution_builds_from_its_source_distribution(built: Path) -> None:
+    assert len(_wheels(built, list(DISTRIBUTIONS))) == len(DISTRIBUTIONS)
+    for distribution, member in DISTRIBUTIONS.items():
+        (wheel,) = _wheels(built, [distribution])
+        package = _module(member).name
+        names = zipfile.ZipFile(wheel).namelist()
+        assert f"{package}/py.typed" in names
+        assert any(name.endswith("licenses/LICENSE") for name in names), f"{wheel.name}: no license"
+        packed = {
+            name for name in names if name.startswith(f"{package}/") and name.endswith((".py", ".pyi", ".h"))
+        }
+        sources = _module(member).parent
+        assert packed == {
+            path.relative_to(sources).as_posix()
+            for path in sources.rglob("*")
+            if path.suffix in {".py", ".pyi", ".h"} and ".egg-info" not in path.as_posix()
+        }
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_native_provider_packs_no_sources_but_its_source_distribution_has_all(built: Path) -> None:
+    (wheel,) = _wheels(built, ["substrates-alpha"])
+    names = zipfile.ZipFile(wheel).namelist()
+    assert [name for name in names if name.endswith((".c", ".o", ".a"))] == []
+    assert len([name for name in names if name.endswith(".so")]) == 1
+    (archive,) = built.glob("substrates_alpha-*.tar.gz")
+    with tarfile.open(archive) as content:
+        packed = {name.partition("/")[2] for name in content.getnames()}
+    native = ROOT / "providers/alpha/native"
+    expected = {path.relative_to(native.parent).as_posix() for path in native.rglob("*.[ch]")}
+    assert expected | {"native/include/substrates_kernel.h", "build_alpha.py"} <= packed
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("provider", "distribution"), PROVIDERS.items())
+def test_provider_works_outside_the_checkout(
+    provider: str, distribution: str, built: Path, tmp_path: Path
+) -> None:
+    home = tmp_path / "venv"
+    venv.create(home, with_pip=False, symlinks=True)
+    python = home / "bin" / "python"
+    # Ours by file, so that no index is asked for them; theirs as the workspace has them.
+    ours = _wheels(built, ["substrates", "substrates-base", distribution])
+    theirs = tmp_path / "constraints.txt"
+    theirs.write_text("\n".join(_toml(".")["tool"]["uv"]["constraint-dependencies"]))
+    _run(_uv(), "pip", "install", "--python", python, "--constraints", theirs, *ours, cwd=tmp_path)
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    printed = _run(python, "-I", "-W", "error", program, provider, home, cwd=tmp_path)
+    assert printed == "received 1000\n"
