@@ -153,8 +153,8 @@ def test_make_names_an_unsuitable_interpreter() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_new_environment_has_the_native_module_although_its_build_is_cached(tmp_path: Path) -> None:
-    # What `rm -rf .venv; make sync` does: uv installs the builds that it has, without looking whether an in-tree
-    # native module that an editable link would need is still there.
+    # What `rm -rf .venv; make sync` does: uv installs the builds that it has, without looking whether the
+    # native module that an editable link leads to is still in the tree.
     home = tmp_path / "venv"
     _run(_uv(), "sync", "--frozen", "--no-dev", "--python", sys.executable, UV_PROJECT_ENVIRONMENT=str(home))
     where = _run(home / "bin" / "python", "-c", "import substrates_alpha._engine as m; print(m.__file__)")
