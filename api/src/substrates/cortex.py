@@ -86,3 +86,14 @@ class Cortex(Substrate):
         circuits, pipes and kernel states), ``allocated_bytes`` (taken from the system for emissions since
         the start) and ``faults`` (isolated failures since the start).
         """
+
+    @abstractmethod
+    def on_fault(self, hook: Callable[[Subject[Any] | None, BaseException], object] | None, /) -> None:
+        """Call `hook` with the subject and the exception of each failure of client code from now on.
+
+        Failures are isolated, logged on the logger ``substrates`` with their traceback, and counted
+        (`facts`) in any case. The hook runs in the context of the failed callback; what it raises is
+        logged. One hook at a time; None removes it.
+
+        Contract: ISO-09.
+        """

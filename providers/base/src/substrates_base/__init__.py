@@ -1,0 +1,34 @@
+"""What every provider shares, built on a small engine interface.
+
+An engine subclasses `Cortex` and `Circuit` (its abstract methods are the engine interface) and brings its
+pipes. An engine that leaves Python receptors to Python threads builds on `LaneCircuit` instead, the object
+lane, and adds what it runs itself.
+"""
+
+from __future__ import annotations
+
+from .circuits import Circuit, checked_timeout
+from .cortex import Cortex
+from .counts import Count, Live
+from .lane import LaneCircuit, LanePipe, ScalarPipe, Workers, usable_cores
+from .names import Name
+from .pipes import FanOut, Pipe, checked_target
+from .subjects import Subject
+
+__all__ = [
+    "Circuit",
+    "Cortex",
+    "Count",
+    "FanOut",
+    "LaneCircuit",
+    "LanePipe",
+    "Live",
+    "Name",
+    "Pipe",
+    "ScalarPipe",
+    "Subject",
+    "Workers",
+    "checked_target",
+    "checked_timeout",
+    "usable_cores",
+]

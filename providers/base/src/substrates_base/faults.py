@@ -1,0 +1,42 @@
+"""Where failures of client code go: isolated, logged, counted, offered to a hook (ISO-09)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+from .counts import Count
+
+__all__ = ["Faults"]
+
+_log = logging.getLogger("substrates")
+
+
+class Faults:
+    """The failures of one cortex."""
+
+    def __init__(self) -> None:
+        self.count = Count()
+        self.hook: Callable[[Any, BaseException], object] | None = None
+
+    def report(self, source: Any, error: BaseException) -> None:
+        """Log `error`, raised by the client code behind `source`, count it, and call the hook.
+
+        Args:
+            source: a component with a subject, or None.
+            error: what was raised.
+        """
+        self.count.add()
+        subject = None
+        try:
+            subject = getattr(source, "subject", None)
+            _log.error("%s raised %s", subject, repr(error), exc_info=error)
+        except BaseException as failure:  # a user's __repr__ or handler may raise anything
+            _log.error("%s raised %s; reporting it raised %s", subject, type(error), type(failure))
+        hook = self.hook
+        if hook is not None:
+            try:
+                hook(subject, error)
+            except BaseException as failure:
+                _log.error("the fault hook raised", exc_info=failure)

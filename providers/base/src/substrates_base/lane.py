@@ -1,0 +1,483 @@
+"""The object lane: circuits whose receptors are Python callables, run by Python threads.
+
+How a value travels
+-------------------
+1. `Pipe.emit` appends ``(pipe, value)`` to a queue of the pipe's circuit: to the transit if the calling
+   thread is running that circuit, else to the ingress.
+2. A circuit whose ingress was idle is put on the lane's ready queue.
+3. A worker takes it and delivers: transit until empty, then one value of the ingress, and so on.
+4. When both are empty the circuit is idle again.
+
+No lost wake-up
+---------------
+`_scheduled` is a hint, `_permit` (a lock) decides. The emitter appends, then reads the hint; if it is false
+it tries the permit, and whoever gets it puts the circuit on the ready queue. The runner clears the hint,
+releases the permit and then looks at the ingress once more; if a value came in between it tries the permit
+itself. So a value appended before the runner's last look is seen by the runner, and a value appended after
+it finds the permit free. Queue and permit are the synchronisation; nothing here blocks or takes a second
+lock, so emitting is safe in a signal handler and in `__del__`.
+
+Progress
+--------
+With a GIL one worker is best, since several would queue for one lock. A watcher looks every few
+milliseconds, while there is work, whether ready circuits are waiting: it marks the running workers as
+expired, so that a circuit that feeds itself goes back to the ready queue with its transit as it is; and it
+adds a worker when they still wait, because a receptor blocks. Added workers retire when they find no work.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from _thread import allocate_lock, get_ident
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from substrates import ForkedProcessError
+from substrates.kernel import Lane
+
+from .circuits import Circuit
+from .counts import Live
+from .names import Name
+from .pipes import Pipe
+
+if TYPE_CHECKING:
+    from .cortex import Cortex
+
+__all__ = ["LaneCircuit", "LanePipe", "ScalarPipe", "Workers", "usable_cores"]
+
+TICK_S = 0.005
+"""The watcher's period: two of them are well under the 50 ms that a blocked receptor may cost others."""
+RETIRE_S = 1.0
+"""How long an added worker stays without work."""
+MOST_WORKERS = 256
+"""Bounds the threads that blocked receptors can cause."""
+JOIN_S = 0.5
+"""How long the interpreter's exit waits for a receptor that is still running."""
+
+
+def usable_cores() -> int:
+    """Return how many processors this process may use, CPU affinity and control-group limits counted."""
+    import os
+    from pathlib import Path
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
+        if quota != "max":
+            cores = min(cores, max(1, int(quota) // int(period)))
+    except (OSError, ValueError):
+        pass
+    return cores
+
+
+class Worker:
+    """One thread of the lane.
+
+    `expired` is written by the watcher and the worker, the rest by the worker alone.
+    """
+
+    __slots__ = ("circuit", "expired", "since", "transit")
+
+    def __init__(self) -> None:
+        self.circuit: LaneCircuit | None = None
+        self.since = 0.0
+        self.expired = False
+        self.transit: deque[Any] = deque()
+
+
+class Workers:
+    """The threads of one cortex's object lane; started with the first pipe that needs them."""
+
+    def __init__(self, cortex: Cortex) -> None:
+        self._cortex = cortex
+        self._lock = threading.Lock()
+        self._ready: SimpleQueue[LaneCircuit | None] = SimpleQueue()
+        self._alarm: SimpleQueue[None] = SimpleQueue()
+        self._watching = False
+        self._started = False
+        self._workers: dict[Worker, threading.Thread] = {}
+        self.stopped = False
+        self.forked = False
+        self.circuits = Live()
+        self.pipes = Live()
+        gil = getattr(sys, "_is_gil_enabled", lambda: True)()
+        self._core = 1 if gil else usable_cores()
+
+    def start(self) -> None:
+        """Start the threads unless they run."""
+        if not self._started:
+            with self._lock:
+                if not self._started:
+                    self._started = True
+                    for _ in range(self._core):
+                        self._add_worker(None)
+                    threading.Thread(target=self._watch, name="substrates.watcher", daemon=True).start()
+
+    def schedule(self, circuit: LaneCircuit) -> None:
+        """Put a circuit on the ready queue; the caller holds its permit."""
+        self._ready.put(circuit)
+        if not self._watching:
+            self._watching = True
+            self._alarm.put(None)
+
+    def about_to_block(self) -> None:
+        """Make sure that others go on although the calling thread will block, if it is a worker."""
+        if self._cortex.currents.circuit is not None and not self._ready.empty():
+            with self._lock:
+                if not self._has_idle_worker() and len(self._workers) < MOST_WORKERS and not self.stopped:
+                    self._add_worker(RETIRE_S)
+
+    def check_process(self) -> None:
+        """Raise ForkedProcessError in a forked child, where the threads of this lane do not exist."""
+        if self.forked:
+            raise ForkedProcessError(
+                f"provider {self._cortex.provider!r} was started before os.fork and cannot be used in the child;"
+                " start child processes with the method 'spawn', or create circuits only after forking"
+            )
+
+    def count(self) -> int:
+        """Return the number of worker threads."""
+        return len(self._workers)
+
+    def stop(self) -> None:
+        """End the threads at the interpreter's exit; what is queued is not delivered."""
+        with self._lock:
+            self.stopped = True
+            threads = list(self._workers.values())
+        for worker in list(self._workers):
+            worker.expired = True
+        self._ready.put(None)
+        self._alarm.put(None)
+        deadline = monotonic() + JOIN_S
+        for thread in threads:
+            if thread is not threading.current_thread():
+                thread.join(max(0.0, deadline - monotonic()))
+
+    def _add_worker(self, patience_s: float | None) -> None:
+        worker = Worker()
+        thread = threading.Thread(
+            target=self._work, args=(worker, patience_s), name="substrates.worker", daemon=True
+        )
+        self._workers[worker] = thread
+        thread.start()
+
+    def _has_idle_worker(self) -> bool:
+        return any(worker.circuit is None for worker in list(self._workers))
+
+    def _work(self, worker: Worker, patience_s: float | None) -> None:
+        ready = self._ready
+        currents = self._cortex.currents
+        while True:
+            try:
+                circuit = ready.get(timeout=patience_s)
+            except Empty:
+                circuit = None
+            else:
+                if circuit is None:
+                    ready.put(None)
+            if circuit is None or self.stopped:
+                with self._lock:
+                    del self._workers[worker]
+                return
+            worker.circuit = circuit
+            worker.since = monotonic()
+            worker.expired = False
+            currents.circuit = circuit
+            circuit._run(worker)
+            currents.circuit = None
+            worker.circuit = None
+            del circuit
+
+    def _watch(self) -> None:
+        while not self.stopped:
+            self._alarm.get()
+            quiet = False
+            while not quiet and not self.stopped:
+                try:
+                    self._alarm.get(timeout=TICK_S)
+                except Empty:
+                    quiet = self._tick()
+                else:
+                    self._watching = True
+
+    def _tick(self) -> bool:
+        """Look once; return whether there is nothing to watch."""
+        now = monotonic()
+        workers = list(self._workers)
+        if self._ready.empty():
+            self._watching = False
+            # A circuit made ready before the line above did not raise the alarm: look again.
+            if self._ready.empty():
+                return True
+            self._watching = True
+        late = [worker for worker in workers if worker.circuit is not None and now - worker.since > TICK_S]
+        stuck = bool(late) and all(worker.expired for worker in late)
+        for worker in late:
+            worker.expired = True
+        if stuck and len(late) == len(workers):
+            with self._lock:
+                if len(self._workers) < MOST_WORKERS and not self.stopped:
+                    self._add_worker(RETIRE_S)
+        return False
+
+
+class _Dropping:
+    """Takes the place of a closed circuit's ingress."""
+
+    __slots__ = ()
+
+    def append(self, item: Any) -> None:
+        """Drop `item`."""
+
+
+_dropping = _Dropping()
+
+
+class _Job:
+    """Stands in a queue where a pipe stands."""
+
+    __slots__ = ("_call", "subject")
+
+    def __init__(self, call: Callable[[], object], circuit: LaneCircuit) -> None:
+        self._call = call
+        self.subject = circuit
+
+    def _receive(self, value: Any) -> None:
+        self._call()
+
+
+class _Barrier:
+    """Stands in a queue where a pipe stands; opens the gate that a caller waits at."""
+
+    __slots__ = ("gate",)
+
+    def __init__(self) -> None:
+        self.gate = allocate_lock()
+        self.gate.acquire()
+
+    def _receive(self, value: Any) -> None:
+        with suppress(RuntimeError):  # it may stand in the queue twice, see _append_barrier
+            self.gate.release()
+
+
+class LaneCircuit(Circuit):
+    """A circuit on the object lane.
+
+    Who touches what: `_queue` is filled by emitters and emptied by the runner; `_ingress` is what emitters
+    append to: the queue itself while open; `_runner` and `_transit` are written by the runner, and mean
+    something to the running thread alone.
+    """
+
+    __slots__ = ("_ended", "_ingress", "_permit", "_queue", "_runner", "_scheduled", "_transit", "_workers")
+
+    _queue: deque[Any]
+    _ingress: Any
+    _permit: Any
+    _transit: deque[Any]
+
+    def __init__(self, cortex: Cortex, name: Name, workers: Workers) -> None:
+        workers.check_process()
+        super().__init__(cortex, name)
+        self._workers = workers
+        workers.circuits.born()
+        self._runner: int | None = None
+        self._scheduled = False
+        self._ended = False
+        self._ingress = None
+
+    def _open_lane(self) -> None:
+        """Make the queue, with the first pipe or job: a circuit that has none is a small object."""
+        if self._ingress is None:
+            with self._cortex.lock:
+                if self._ingress is None:
+                    self._workers.start()
+                    self._queue = deque()
+                    self._permit = allocate_lock()
+                    self._ingress = _dropping if self._closing else self._queue
+
+    def _receptor_pipe(self, name: Name | None, receive: Callable[[Any], object], lane: Lane) -> Pipe:
+        self._open_lane()
+        if lane is Lane.OBJECT:
+            return LanePipe(self, name, receive)
+        return ScalarPipe(self, name, receive, lane)
+
+    def _admit(self, item: tuple[Any, Any]) -> None:
+        """Give `item` its place in the order."""
+        if self._runner == get_ident():
+            self._transit.append(item)
+        else:
+            self._ingress.append(item)
+            if not self._scheduled:
+                self._claim()
+
+    def _claim(self) -> None:
+        self._workers.check_process()
+        if self._permit.acquire(False):
+            self._scheduled = True
+            self._workers.schedule(self)
+
+    def _job(self, call: Callable[[], object]) -> None:
+        self._open_lane()
+        self._admit((_Job(call, self), None))
+
+    def _inside(self) -> bool:
+        return self._runner == get_ident()
+
+    def _barrier(self, timeout: float | None) -> bool:
+        self._workers.check_process()
+        if self._ingress is None or self._ended:
+            return True
+        barrier = _Barrier()
+        self._append_barrier((barrier, None))
+        if not self._scheduled:
+            self._claim()
+        if self._ended or self._workers.stopped:
+            return True
+        self._workers.about_to_block()
+        return barrier.gate.acquire(timeout=-1 if timeout is None else min(timeout, threading.TIMEOUT_MAX))
+
+    def _append_barrier(self, item: tuple[Any, Any]) -> None:
+        if self._closing:
+            # The ingress drops everything by now; behind the end, the barrier opens with it.
+            self._queue.append(item)
+        else:
+            self._ingress.append(item)
+            if self._closing:
+                self._queue.append(item)
+
+    def _end(self) -> None:
+        with self._cortex.lock:
+            if self._ingress is None:
+                self._ended = True
+                return
+        self._queue.append((_Job(self._finish, self), None))
+        self._ingress = _dropping
+        if not self._scheduled and not self._workers.forked:
+            self._claim()
+
+    def _finish(self) -> None:
+        self._ended = True
+
+    def _dropped(self) -> None:
+        self._workers.circuits.died()
+
+    def _run(self, worker: Worker) -> None:
+        """Deliver until there is nothing to deliver or the time slice is over; the caller holds the permit."""
+        queue = self._queue
+        transit = self._resume(worker)
+        self._runner = get_ident()
+        receiver: Any = None
+        while True:
+            try:
+                while not worker.expired:
+                    if transit:
+                        receiver, value = transit.popleft()
+                    elif queue:
+                        receiver, value = queue.popleft()
+                    elif self._more():
+                        continue
+                    else:
+                        break
+                    receiver._receive(value)
+                    if self._ended:
+                        break
+            except BaseException as error:  # the trust boundary: client code may raise anything (ISO-10)
+                self._cortex.faults.report(receiver, error)
+                if not self._ended:
+                    continue
+            receiver = value = None
+            if self._ended:
+                self._bury()
+                return
+            if worker.expired and (transit or queue):
+                self._pause(worker)
+                return
+            self._runner = None
+            self._scheduled = False
+            self._permit.release()
+            if not (queue or self._more()) or not self._permit.acquire(False):
+                return
+            self._scheduled = True
+            self._runner = get_ident()
+
+    def _more(self) -> bool:
+        """Bring in values that wait elsewhere; return whether there were any. For engines with a native queue."""
+        return False
+
+    def _resume(self, worker: Worker) -> deque[Any]:
+        """Give this circuit the worker's transit, or the worker the one that this circuit was put back with."""
+        kept: deque[Any] | None = getattr(self, "_transit", None)
+        if kept:
+            worker.transit = kept
+        else:
+            self._transit = worker.transit
+        return worker.transit
+
+    def _pause(self, worker: Worker) -> None:
+        self._runner = None
+        if self._transit:
+            worker.transit = deque()
+        self._workers.schedule(self)
+
+    def _bury(self) -> None:
+        """End for good: transit of what was accepted is done before the end, what came after is dropped."""
+        self._runner = None
+        while self._queue:
+            late, _ = self._queue.popleft()
+            if isinstance(late, _Barrier):
+                late._receive(None)
+
+
+class LanePipe(Pipe):
+    """A pipe to a Python callable."""
+
+    __slots__ = ("_receive",)
+
+    _circuit: LaneCircuit
+
+    def __init__(self, circuit: LaneCircuit, name: Name | None, receive: Callable[[Any], object]) -> None:
+        self._circuit = circuit
+        self._name = name
+        self._subject = None
+        self._receive = receive
+        circuit._workers.pipes.born()
+
+    def __del__(self) -> None:
+        self._circuit._workers.pipes.died()
+
+    def emit(self, value: Any, /) -> None:
+        if value is None:
+            Lane.OBJECT.admit(value)
+        circuit = self._circuit
+        if circuit._runner == get_ident():
+            circuit._transit.append((self, value))
+        else:
+            circuit._ingress.append((self, value))
+            if not circuit._scheduled:
+                circuit._claim()
+
+
+class ScalarPipe(LanePipe):
+    """A pipe of a scalar lane to a Python callable."""
+
+    __slots__ = ("_lane",)
+
+    def __init__(
+        self, circuit: LaneCircuit, name: Name | None, receive: Callable[[Any], object], lane: Lane
+    ) -> None:
+        super().__init__(circuit, name, receive)
+        self._lane = lane
+
+    @property
+    def lane(self) -> Lane:
+        return self._lane
+
+    def emit(self, value: Any, /) -> None:
+        self._circuit._admit((self, self._lane.admit(value)))
+
+

@@ -1,0 +1,89 @@
+"""What all pipes share, whoever delivers them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import substrates
+from substrates.kernel import Field, Lane, State
+
+from .names import Name
+from .subjects import Subject, subject_of
+
+if TYPE_CHECKING:
+    from .circuits import Circuit
+
+__all__ = ["FanOut", "Pipe", "checked_target"]
+
+
+class Pipe(substrates.Pipe[Any]):
+    """A pipe of one circuit; an engine's pipe adds `emit` (and `lane`, `state` where they differ).
+
+    It holds its circuit; the circuit does not hold it.
+    """
+
+    __slots__ = ("__weakref__", "_circuit", "_name", "_subject")
+
+    def __init__(self, circuit: Circuit, name: Name | None) -> None:
+        self._circuit = circuit
+        self._name = name
+        self._subject: Subject | None = None
+
+    @property
+    def subject(self) -> Subject:
+        subject = self._subject
+        if subject is None:
+            circuit = self._circuit
+            subject = subject_of(self, substrates.Pipe, self._name or circuit._name, circuit.subject)
+        return subject
+
+    @property
+    def lane(self) -> Lane:
+        return Lane.OBJECT
+
+    @property
+    def state(self) -> State:
+        raise TypeError(f"{self!r} has no kernel, so it has no state")
+
+    def __repr__(self) -> str:
+        circuit = self._circuit
+        name = self._name or circuit._name
+        return f"<Pipe {name} of circuit '{circuit._name}' ({circuit._cortex.provider})>"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"{self!r} cannot be pickled: it belongs to a circuit of this process")
+
+
+class FanOut:
+    """A receptor that emits to several pipes in order (FANOUT-01, -05)."""
+
+    __slots__ = ("_circuit", "_targets")
+
+    def __init__(self, circuit: Circuit, targets: Sequence[Pipe]) -> None:
+        self._circuit = circuit
+        self._targets = targets
+
+    def __call__(self, value: Any) -> None:
+        for target in self._targets:
+            try:
+                target.emit(value)
+            except BaseException as error:  # a value that does not fit this target's lane
+                self._circuit._cortex.faults.report(target, error)
+
+
+def checked_target(pipe: Pipe, field: Field, target: Any, operation: str) -> Pipe:
+    """Return `target` if the kernel field `field` of `pipe` may hold it.
+
+    Raises:
+        ProviderMismatchFault: of another provider.
+        TypeError: no pipe, or of another lane.
+    """
+    own = pipe._circuit._own_pipe(target, operation)
+    if own is None:
+        raise TypeError(f"{field.name}={target!r}: a pipe or None is required")
+    if own.lane is not field.lane:
+        raise TypeError(
+            f"{field.name}={target!r}: the pipe takes {own.lane.value}, the field holds pipes of {field.lane.value}"
+        )
+    return own

@@ -1,0 +1,152 @@
+"""Scopes and closures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+import substrates
+from substrates import ClosedFault, ProviderMismatchFault, TemporalError
+from substrates.absent import UNSET, Unset, present
+
+from .circuits import Circuit
+from .names import Name
+from .subjects import Subject
+
+if TYPE_CHECKING:
+    from .cortex import Cortex
+
+__all__ = ["Closure", "Scope"]
+
+R = TypeVar("R", bound=substrates.Resource)
+
+
+class Closure(substrates.Closure[R], Generic[R]):
+    """See `substrates.Closure`."""
+
+    __slots__ = ("_consumed", "_resource", "_scope")
+
+    def __init__(self, scope: Scope, resource: R) -> None:
+        self._scope = scope
+        self._resource = resource
+        self._consumed = False
+
+    def consume(self, block: Callable[[R], object], /) -> None:
+        present(block, "consume", "block")
+        if not callable(block):
+            raise TypeError(f"consume({block!r}): a callable is required")
+        if self._scope._closed:
+            return
+        if self._consumed:
+            raise TemporalError("consume: this closure was consumed; get a new one from the scope")
+        self._consumed = True
+        self._scope._closures.pop(id(self._resource), None)
+        try:
+            block(self._resource)
+        finally:
+            self._resource.close()
+
+
+class Scope(substrates.Scope):
+    """See `substrates.Scope`."""
+
+    __slots__ = ("_children", "_closed", "_closures", "_cortex", "_parent", "_resources", "_subject")
+
+    def __init__(self, cortex: Cortex, name: Name, parent: Scope | None) -> None:
+        self._cortex = cortex
+        self._parent = parent
+        self._subject = Subject(substrates.Scope, name, parent._subject if parent else cortex.subject)
+        self._closed = False
+        # Identity counts, not equality; a dict keeps the order of registration. A closure's resource takes
+        # its place there too, so that one reversed walk closes them all.
+        self._resources: dict[int, substrates.Resource] = {}
+        self._closures: dict[int, Closure[Any]] = {}
+        self._children: list[Scope] = []
+
+    @property
+    def subject(self) -> Subject:
+        return self._subject
+
+    @property
+    def part(self) -> str:
+        return str(self._subject.name)
+
+    @property
+    def enclosure(self) -> Scope | None:
+        return self._parent
+
+    def __str__(self) -> str:
+        return self.path()
+
+    def __repr__(self) -> str:
+        return f"<Scope {self.path()} ({self._cortex.provider})>"
+
+    def register(self, resource: R, /) -> R:
+        self._check(resource, "register")
+        self._resources.setdefault(id(resource), resource)
+        return resource
+
+    def closure(self, resource: R, /) -> Closure[R]:
+        self._check(resource, "closure")
+        closure = self._closures.get(id(resource))
+        if closure is None:
+            closure = self._closures[id(resource)] = Closure(self, resource)
+        return closure
+
+    def scope(self, name: substrates.Name | str | Unset = UNSET, /) -> Scope:
+        own = self._cortex.given_name(name, "scope", self._subject, self._cortex.scope_name)
+        self._require_open("scope")
+        child = Scope(self._cortex, own, self)
+        self._children.append(child)
+        return child
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        resources = {**self._resources, **{key: held._resource for key, held in self._closures.items()}}
+        for resource in reversed(resources.values()):
+            self._close_one(resource)
+        for child in reversed(self._children):
+            child.close()
+        self._resources.clear()
+        self._closures.clear()
+        self._children.clear()
+
+    def _close_one(self, resource: substrates.Resource) -> None:
+        try:
+            resource.close()
+        except BaseException as error:  # one that fails must not keep the others open (SCOPE-CLOSE-04)
+            self._cortex.faults.report(self, error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None:
+        self.close()
+
+    def _check(self, resource: Any, operation: str) -> None:
+        present(resource, operation, "resource")
+        if not (isinstance(resource, Circuit) and resource._cortex is self._cortex):
+            if isinstance(resource, substrates.Resource) or (
+                hasattr(resource, "close") and hasattr(resource, "subject")
+            ):
+                raise ProviderMismatchFault(
+                    self._subject,
+                    operation,
+                    f"{operation}({resource!r}): a resource of another provider given to"
+                    f" {self._cortex.provider!r}; create it from the same cortex",
+                )
+            raise TypeError(f"{operation}({resource!r}): a resource is required")
+        self._require_open(operation)
+
+    def _require_open(self, operation: str) -> None:
+        if self._closed:
+            raise ClosedFault(self._subject, operation, f"{operation}: scope '{self}' is closed; make a new scope")

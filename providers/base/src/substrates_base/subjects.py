@@ -1,0 +1,108 @@
+"""Subjects and ids."""
+
+from __future__ import annotations
+
+import threading
+from itertools import count
+from typing import Any
+
+import substrates
+from substrates import ProviderMismatchFault
+
+from .names import Name
+
+__all__ = ["Id", "Subject", "subject_of"]
+
+_sequence = count(1)
+_lock = threading.Lock()
+
+
+class Id(substrates.Id):
+    """A token; its number tells the order of creation."""
+
+    __slots__ = ("_number",)
+
+    def __init__(self) -> None:
+        self._number = next(_sequence)
+
+    def __repr__(self) -> str:
+        return f"Id({self._number})"
+
+
+class Subject(substrates.Subject[Any]):
+    """See `substrates.Subject`."""
+
+    __slots__ = ("_enclosure", "_id", "_name", "_type")
+
+    def __init__(self, kind: type[Any], name: Name, enclosure: Subject | None) -> None:
+        self._type = kind
+        self._name = name
+        self._enclosure = enclosure
+        self._id = Id()
+
+    @property
+    def part(self) -> str:
+        return f"Subject[name={self._name},type={self._type.__name__},id={self._id._number}]"
+
+    @property
+    def enclosure(self) -> Subject | None:
+        return self._enclosure
+
+    @property
+    def id(self) -> Id:
+        return self._id
+
+    @property
+    def name(self) -> Name:
+        return self._name
+
+    @property
+    def type(self) -> type[Any]:
+        return self._type
+
+    def __str__(self) -> str:
+        return self.path()
+
+    def __repr__(self) -> str:
+        return self.part
+
+    def _compare(self, other: Any) -> int:
+        if self is other:
+            return 0
+        if not isinstance(other, Subject):
+            if isinstance(other, substrates.Subject) or hasattr(other, "enclosure"):
+                raise ProviderMismatchFault(
+                    self, "compare", f"compare({other!r}): a subject of another provider; compare subjects of one"
+                )
+            raise TypeError(f"compare({other!r}): not a subject")
+        mine, theirs = list(self)[::-1], list(other)[::-1]
+        for left, right in zip(mine, theirs, strict=False):
+            if left is not right:
+                if left._name is not right._name:
+                    return -1 if left._name < right._name else 1
+                return -1 if left._id._number < right._id._number else 1
+        return -1 if len(mine) < len(theirs) else 1
+
+    def __lt__(self, other: Any) -> bool:
+        return self._compare(other) < 0
+
+    def __le__(self, other: Any) -> bool:
+        return self._compare(other) <= 0
+
+    def __gt__(self, other: Any) -> bool:
+        return self._compare(other) > 0
+
+    def __ge__(self, other: Any) -> bool:
+        return self._compare(other) >= 0
+
+
+def subject_of(component: Any, kind: type[Any], name: Name, enclosure: Subject) -> Subject:
+    """Return the one subject of a component that keeps it in its slot `_subject`; made on first use.
+
+    A million circuits that nobody asks for their subject hold none.
+    """
+    with _lock:
+        if component._subject is None:
+            component._subject = Subject(kind, name, enclosure)
+        subject: Subject = component._subject
+        return subject

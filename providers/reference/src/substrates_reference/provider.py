@@ -1,0 +1,50 @@
+"""Cortex and provider of the reference engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from substrates.spi import Provider
+from substrates_base import Cortex, Name, Workers
+
+from .engine import Circuit
+
+__all__ = ["ReferenceCortex", "ReferenceProvider"]
+
+VERSION = "0.1.0"
+
+
+class ReferenceCortex(Cortex):
+    """The cortex of the reference engine."""
+
+    def __init__(self, provider: str = "reference") -> None:
+        super().__init__(provider)
+        self.workers = Workers(self)
+
+    def facts(self) -> Mapping[str, int | float | str]:
+        return {
+            "circuits": self.workers.circuits.value(),
+            "pipes": self.workers.pipes.value(),
+            "workers": self.workers.count(),
+            "faults": self.faults.count.value(),
+        }
+
+    def _new_circuit(self, name: Name) -> Circuit:
+        return Circuit(self, name)
+
+    def _stop(self) -> None:
+        self.workers.stop()
+
+    def _forked_child(self) -> None:
+        self.workers.forked = True
+
+
+class ReferenceProvider(Provider):
+    """See `substrates.spi.Provider`."""
+
+    name = "reference"
+    version = VERSION
+    capabilities = frozenset({"kernels"})
+
+    def create(self) -> ReferenceCortex:
+        return ReferenceCortex()
