@@ -1,0 +1,181 @@
+"""The fixtures of the kit: a cortex, circuits that are closed again, and bounded waiting."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol, TypeVar
+
+import pytest
+
+import substrates
+from substrates import Circuit, Cortex, Name
+
+from .waits import Background, Event, Gate, Settle, Task, Together, settle, until
+
+__all__ = [
+    "FAILED",
+    "NewCircuit",
+    "NewEvent",
+    "NewGate",
+    "Until",
+    "background",
+    "bound_s",
+    "circuit",
+    "cortex",
+    "eventually",
+    "gate",
+    "interleaved",
+    "new_circuit",
+    "new_event",
+    "new_gate",
+    "together",
+    "wait",
+]
+
+T = TypeVar("T")
+
+FAILED: pytest.StashKey[bool] = pytest.StashKey()
+"""Whether a test has failed, for what its fixtures do at the end."""
+
+NewEvent = Callable[[str], Event]
+NewGate = Callable[[], Gate]
+
+
+class NewCircuit(Protocol):
+    """Makes a circuit that is closed at the end of the test."""
+
+    def __call__(self, name: str | Name | None = None, /) -> Circuit:
+        """Make it, with a name or without."""
+
+
+class Until(Protocol):
+    """Waits until a condition holds."""
+
+    def __call__(self, condition: Callable[[], object], what: str, /) -> None:
+        """Wait; `what` says what it is, for the failure."""
+
+
+@pytest.fixture(scope="session")
+def bound_s(pytestconfig: pytest.Config) -> float:
+    """Return the seconds after which a condition that does not come about is a failure."""
+    bound: float = pytestconfig.getoption("bound")
+    return bound
+
+
+@pytest.fixture(scope="session")
+def cortex(tck_provider: str) -> Cortex:
+    """Return the cortex of the provider under test."""
+    return substrates.cortex(tck_provider)
+
+
+@pytest.fixture
+def new_circuit(request: pytest.FixtureRequest, cortex: Cortex, bound_s: float) -> Iterator[NewCircuit]:
+    """Make circuits that are closed at the end of the test, and must then end in time."""
+    made: list[Circuit] = []
+
+    def new(name: str | Name | None = None, /) -> Circuit:
+        made.append(cortex.circuit() if name is None else cortex.circuit(name))
+        return made[-1]
+
+    yield new
+    for circuit in reversed(made):
+        circuit.close()
+    if not request.node.stash.get(FAILED, False):
+        for circuit in made:
+            settle(circuit, bound_s)
+
+
+@pytest.fixture
+def circuit(new_circuit: NewCircuit) -> Circuit:
+    """Return a new circuit named ``tck.circuit``."""
+    return new_circuit("tck.circuit")
+
+
+@pytest.fixture
+def wait(bound_s: float) -> Settle:
+    """Return a function that waits for circuits, within the bound."""
+
+    def wait_for(*circuits: Circuit) -> None:
+        for circuit in circuits:
+            settle(circuit, bound_s)
+
+    return wait_for
+
+
+@pytest.fixture
+def eventually(bound_s: float) -> Until:
+    """Return a function that waits for a condition that nothing announces, within the bound."""
+
+    def wait_until(condition: Callable[[], object], what: str, /) -> None:
+        until(condition, what, bound_s)
+
+    return wait_until
+
+
+@pytest.fixture
+def new_gate(new_circuit: NewCircuit, bound_s: float) -> Iterator[NewGate]:  # noqa: ARG001 - comes before
+    """Make gates; all are released before the test's circuits are closed."""
+    made: list[Gate] = []
+
+    def new() -> Gate:
+        made.append(Gate(bound_s))
+        return made[-1]
+
+    yield new
+    for gate in made:
+        gate.release()
+
+
+@pytest.fixture
+def gate(new_gate: NewGate) -> Gate:
+    """Return a gate."""
+    return new_gate()
+
+
+@pytest.fixture
+def new_event(bound_s: float) -> NewEvent:
+    """Make events, each with the condition that it stands for."""
+    return lambda condition: Event(bound_s, condition)
+
+
+@pytest.fixture
+def background(new_circuit: NewCircuit, bound_s: float) -> Iterator[Background]:  # noqa: ARG001 - comes before
+    """Start functions in threads of their own, which must end in time."""
+    tasks: list[Task[Any]] = []
+
+    def start(function: Callable[..., T], /, *arguments: Any) -> Task[T]:
+        task = Task(function, arguments, bound_s)
+        tasks.append(task)
+        return task
+
+    yield start
+    for task in tasks:
+        task.join()
+
+
+@pytest.fixture
+def together(background: Background, bound_s: float) -> Together:
+    """Call a function in several threads, which start at once."""
+
+    def call_together(threads: int, function: Callable[[int], object], /) -> None:
+        start = threading.Barrier(threads)
+
+        def call(number: int) -> None:
+            start.wait(bound_s)
+            function(number)
+
+        for task in [background(call, number) for number in range(threads)]:
+            task.result()
+
+    return call_together
+
+
+@pytest.fixture
+def interleaved() -> Iterator[None]:
+    """Make threads take turns as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)

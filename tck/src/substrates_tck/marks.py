@@ -1,0 +1,18 @@
+"""The marks that the kit's tests carry."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+__all__ = ["capability", "derived", "kernels", "rule"]
+
+rule: Final = pytest.mark.rule
+"""The ids of the rules that a test asserts: ``@rule("CIRCUIT-ORDER-01")``."""
+derived: Final = pytest.mark.derived
+"""The rule is stated or inferred, but the portable kit of the contract's source does not assert it."""
+capability: Final = pytest.mark.capability
+"""What a provider must be capable of to be given this test; see `substrates.spi.CAPABILITIES`."""
+kernels: Final = pytest.mark.capability("kernels")
+"""The provider runs kernels."""

@@ -1,0 +1,3 @@
+"""The tests, by area of the contract."""
+
+from __future__ import annotations

@@ -1,0 +1,191 @@
+"""The order of ingress: what one caller emits arrives in that order, once, whatever the pipe."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from substrates import Circuit
+from substrates_tck.fixtures import NewCircuit
+from substrates_tck.marks import derived, rule
+from substrates_tck.waits import Background, Settle, Together
+
+
+@rule("CIRCUIT-ORDER-01", "PIPE-EMIT-01")
+@pytest.mark.parametrize("count", [1, 5, 100, 10_000])
+def test_one_callers_emissions_arrive_in_order(count: int, circuit: Circuit, wait: Settle) -> None:
+    received: list[int] = []
+    pipe = circuit.pipe(received.append)
+
+    for number in range(count):
+        pipe.emit(number)
+    wait(circuit)
+
+    assert received == list(range(count))
+
+
+@rule("CIRCUIT-ORDER-02")
+def test_each_producer_keeps_its_order_among_concurrent_producers(
+    circuit: Circuit, wait: Settle, together: Together, interleaved: None
+) -> None:
+    producers, count = 8, 200
+    received: list[int] = []
+    pipe = circuit.pipe(received.append)
+
+    def produce(producer: int) -> None:
+        for number in range(count):
+            pipe.emit(producer * count + number)
+
+    together(producers, produce)
+    wait(circuit)
+
+    for producer in range(producers):
+        mine = [value for value in received if value // count == producer]
+        assert mine == [producer * count + number for number in range(count)]
+
+
+@rule("CIRCUIT-ORDER-03", "PIPE-EMIT-03")
+def test_nothing_is_lost_or_doubled_under_ten_producers_on_one_pipe(
+    circuit: Circuit, wait: Settle, together: Together, interleaved: None
+) -> None:
+    producers, count = 10, 10_000
+    received: list[int] = []
+    pipe = circuit.pipe(received.append)
+
+    def produce(producer: int) -> None:
+        for number in range(producer * count, (producer + 1) * count):
+            pipe.emit(number)
+
+    together(producers, produce)
+    wait(circuit)
+
+    assert len(received) == producers * count
+    assert set(received) == set(range(producers * count))
+
+
+@rule("CIRCUIT-ORDER-03")
+def test_nothing_is_lost_or_doubled_over_many_pipes_with_producers_of_their_own(
+    circuit: Circuit, wait: Settle, together: Together, interleaved: None
+) -> None:
+    producers, count = 10, 5000
+    received: list[list[int]] = [[] for _ in range(producers)]
+    pipes = [circuit.pipe(each.append) for each in received]
+
+    def produce(producer: int) -> None:
+        for number in range(count):
+            pipes[producer].emit(number)
+
+    together(producers, produce)
+    wait(circuit)
+
+    assert [len(each) for each in received] == [count] * producers
+    assert all(each == list(range(count)) for each in received)
+
+
+@rule("CIRCUIT-ORDER-04")
+@derived
+def test_one_order_spans_all_pipes_of_a_circuit(circuit: Circuit, wait: Settle) -> None:
+    log: list[tuple[str, int]] = []
+
+    def logged(label: str) -> Callable[[int], None]:
+        return lambda value: log.append((label, value))
+
+    direct, named = circuit.pipe(logged("direct")), circuit.pipe("order.named", logged("named"))
+    spread = circuit.pipe("order.spread", [circuit.pipe(logged("spread"))])
+    expected = []
+    for number in range(300):
+        pipe, label = [(direct, "direct"), (named, "named")][number % 2]
+        pipe.emit(number)
+        expected.append((label, number))
+    spread.emit(1000)
+    wait(circuit)
+
+    assert log == [*expected, ("spread", 1000)]
+
+
+@rule("CIRCUIT-ORDER-05")
+def test_two_observers_see_the_same_order(circuit: Circuit, wait: Settle) -> None:
+    first: list[int] = []
+    second: list[int] = []
+    both = circuit.pipe([circuit.pipe(first.append), circuit.pipe(second.append)])
+
+    for number in range(100):
+        both.emit(number)
+    wait(circuit)
+
+    assert first == list(range(100))
+    assert second == first
+
+
+@rule("CIRCUIT-ORDER-05", "CIRCUIT-ORDER-06")
+def test_observers_agree_on_the_order_of_concurrent_emissions(
+    circuit: Circuit, wait: Settle, together: Together, interleaved: None
+) -> None:
+    first: list[int] = []
+    second: list[int] = []
+    both = circuit.pipe([circuit.pipe(first.append), circuit.pipe(second.append)])
+
+    def produce(producer: int) -> None:
+        for number in range(500):
+            both.emit(1000 * producer + number)
+
+    together(4, produce)
+    wait(circuit)
+
+    assert len(first) == 2000
+    assert second == first
+
+
+@rule("CIRCUIT-ORDER-06")
+@derived
+def test_an_emission_that_returned_precedes_one_that_began_after_it_in_another_thread(
+    circuit: Circuit, wait: Settle, background: Background
+) -> None:
+    rounds = 200
+    received: list[int] = []
+    pipe = circuit.pipe(received.append)
+    turns = [threading.Semaphore(1), threading.Semaphore(0)]
+
+    def play(player: int) -> None:
+        for number in range(rounds):
+            assert turns[player].acquire(timeout=10)
+            pipe.emit(2 * number + player)
+            turns[1 - player].release()
+
+    for task in [background(play, 0), background(play, 1)]:
+        task.result()
+    wait(circuit)
+
+    assert received == list(range(2 * rounds))
+
+
+@rule("CIRCUIT-ORDER-07", "RES-03")
+def test_a_close_has_its_place_in_the_order_of_emissions(circuit: Circuit, wait: Settle) -> None:
+    received: list[str] = []
+    pipe = circuit.pipe(received.append)
+
+    pipe.emit("before")
+    circuit.close()
+    pipe.emit("after")
+    wait(circuit)
+
+    assert received == ["before"]
+
+
+@rule("CIRCUIT-ORDER-09")
+@derived
+def test_what_one_circuit_emits_into_another_arrives_in_its_order(
+    new_circuit: NewCircuit, wait: Settle
+) -> None:
+    sender, receiver = new_circuit("order.sender"), new_circuit("order.receiver")
+    received: list[int] = []
+    target = receiver.pipe(received.append)
+    pipe = sender.pipe(target.emit)
+
+    for number in range(1000):
+        pipe.emit(number)
+    wait(sender, receiver)
+
+    assert received == list(range(1000))
