@@ -6,7 +6,9 @@ from typing import Final
 
 import pytest
 
-__all__ = ["capability", "derived", "kernels", "rule"]
+from substrates import kernel
+
+__all__ = ["capability", "derived", "each_lane", "kernels", "rule"]
 
 rule: Final = pytest.mark.rule
 """The ids of the rules that a test asserts: ``@rule("CIRCUIT-ORDER-01")``."""
@@ -16,3 +18,7 @@ capability: Final = pytest.mark.capability
 """What a provider must be capable of to be given this test; see `substrates.spi.CAPABILITIES`."""
 kernels: Final = pytest.mark.capability("kernels")
 """The provider runs kernels."""
+each_lane: Final = pytest.mark.parametrize(
+    "lane", [object, kernel.int64, kernel.float64], ids=["object", "int64", "float64"]
+)
+"""What holds for a Python receptor on every lane of values."""

@@ -1,0 +1,296 @@
+"""The order of transit: what a circuit emits to itself is received before anything that waits outside."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+from substrates import Circuit, Pipe
+from substrates_tck.fixtures import NewCircuit
+from substrates_tck.marks import derived, each_lane, rule
+from substrates_tck.waits import Background, Gate, Settle
+
+
+@rule("CIRCUIT-TRANSIT-01")
+@each_lane
+def test_an_emission_in_the_own_context_waits_until_the_receptor_has_ended(
+    lane: object, circuit: Circuit, wait: Settle
+) -> None:
+    log: list[Any] = []
+
+    def receive(value: int) -> None:
+        log.append(value)
+        if value == 1:
+            pipe.emit(2)
+            log.append("end")
+
+    pipe: Pipe[int] = circuit.pipe(receive, lane=lane)
+    pipe.emit(1)
+    wait(circuit)
+
+    assert log == [1, "end", 2]
+
+
+@rule("CIRCUIT-TRANSIT-02")
+@each_lane
+def test_transit_is_breadth_first(lane: object, circuit: Circuit, wait: Settle) -> None:
+    log: list[int] = []
+    follow = {1: [2, 3], 2: [4], 3: [5, 6], 4: [7]}
+
+    def receive(value: int) -> None:
+        log.append(value)
+        for successor in follow.get(int(value), ()):
+            pipe.emit(successor)
+
+    pipe: Pipe[int] = circuit.pipe(receive, lane=lane)
+    pipe.emit(1)
+    wait(circuit)
+
+    assert log == [1, 2, 3, 4, 5, 6, 7]
+
+
+@rule("CIRCUIT-TRANSIT-02")
+def test_transit_is_one_queue_over_all_pipes_of_the_circuit(circuit: Circuit, wait: Settle) -> None:
+    log: list[str] = []
+
+    def left(value: int) -> None:
+        log.append(f"left {value}")
+        if value < 2:
+            right_pipe.emit(value + 1)
+            left_pipe.emit(value + 1)
+
+    def right(value: int) -> None:
+        log.append(f"right {value}")
+        if value < 2:
+            left_pipe.emit(value + 1)
+
+    left_pipe: Pipe[int] = circuit.pipe(left)
+    right_pipe: Pipe[int] = circuit.pipe(right)
+    left_pipe.emit(0)
+    wait(circuit)
+
+    assert log == ["left 0", "right 1", "left 1", "left 2", "right 2", "left 2"]
+
+
+@rule("CIRCUIT-TRANSIT-03")
+@each_lane
+def test_transit_is_emptied_before_the_next_ingress_value(
+    lane: object, circuit: Circuit, wait: Settle
+) -> None:
+    log: list[int] = []
+
+    def receive(value: int) -> None:
+        log.append(value)
+        if value < 3:
+            pipe.emit(value + 1)
+
+    pipe: Pipe[int] = circuit.pipe(receive, lane=lane)
+    for number in (1, 100, 1, 200, 1, 300):
+        pipe.emit(number)
+    wait(circuit)
+
+    assert log == [1, 2, 3, 100, 1, 2, 3, 200, 1, 2, 3, 300]
+
+
+@rule("CIRCUIT-TRANSIT-04")
+@each_lane
+def test_ingress_that_comes_in_mid_cascade_waits_for_its_end(
+    lane: object, circuit: Circuit, wait: Settle, gate: Gate
+) -> None:
+    log: list[int] = []
+
+    def receive(value: int) -> None:
+        log.append(value)
+        if value == 1:
+            gate.hold()
+        if value < 3:
+            pipe.emit(value + 1)
+
+    pipe: Pipe[int] = circuit.pipe(receive, lane=lane)
+    pipe.emit(1)
+    gate.await_entered()
+    pipe.emit(100)
+    gate.release()
+    wait(circuit)
+
+    assert log == [1, 2, 3, 100]
+
+
+@rule("CIRCUIT-TRANSIT-04")
+def test_ingress_on_another_pipe_that_comes_in_mid_cascade_waits_for_its_end(
+    circuit: Circuit, wait: Settle, gate: Gate
+) -> None:
+    log: list[int] = []
+
+    def receive(value: int) -> None:
+        log.append(value)
+        if value == 2:
+            gate.hold()
+        if value < 5:
+            pipe.emit(value + 1)
+
+    pipe: Pipe[int] = circuit.pipe(receive)
+    other: Pipe[int] = circuit.pipe(log.append)
+    pipe.emit(1)
+    gate.await_entered()
+    for number in (100, 200):
+        other.emit(number)
+    gate.release()
+    wait(circuit)
+
+    assert log == [1, 2, 3, 4, 5, 100, 200]
+
+
+@rule("CIRCUIT-TRANSIT-05")
+@each_lane
+def test_a_pipe_that_feeds_itself_runs_to_its_end(lane: object, circuit: Circuit, wait: Settle) -> None:
+    log: list[int] = []
+
+    def receive(value: int) -> None:
+        log.append(value)
+        if value < 10:
+            pipe.emit(value + 1)
+
+    pipe: Pipe[int] = circuit.pipe(receive, lane=lane)
+    pipe.emit(1)
+    wait(circuit)
+
+    assert log == list(range(1, 11))
+
+
+@rule("CIRCUIT-TRANSIT-05")
+def test_a_ring_of_pipes_runs_in_causal_order(circuit: Circuit, wait: Settle) -> None:
+    log: list[str] = []
+    pipes: dict[str, Pipe[int]] = {}
+    onward = {"A": "B", "B": "C", "C": "A"}
+
+    def member(label: str) -> Pipe[int]:
+        def receive(left: int) -> None:
+            log.append(label)
+            if left > 1:
+                pipes[onward[label]].emit(left - 1)
+
+        return circuit.pipe(receive)
+
+    pipes.update({label: member(label) for label in onward})
+    pipes["A"].emit(15)
+    wait(circuit)
+
+    assert log == ["A", "B", "C"] * 5
+
+
+@rule("CIRCUIT-TRANSIT-06")
+@each_lane
+def test_a_cascade_of_a_hundred_thousand_hops_needs_no_stack(
+    lane: object, circuit: Circuit, wait: Settle
+) -> None:
+    last: list[int] = []
+
+    def receive(left: int) -> None:
+        if left:
+            pipe.emit(left - 1)
+        else:
+            last.append(int(left))
+
+    pipe: Pipe[int] = circuit.pipe(receive, lane=lane)
+    pipe.emit(100_000)
+    wait(circuit)
+
+    assert last == [0]
+
+
+@rule("CIRCUIT-TRANSIT-06", "PIPE-COMP-01")
+def test_a_chain_of_five_thousand_receptors_needs_no_stack(circuit: Circuit, wait: Settle) -> None:
+    received: list[int] = []
+    pipe: Pipe[int] = circuit.pipe(received.append)
+    for _ in range(5000):
+        pipe = circuit.pipe(partial(_add_one, pipe))
+
+    pipe.emit(0)
+    wait(circuit)
+
+    assert received == [5000]
+
+
+def _add_one(onward: Pipe[int], value: int) -> None:
+    onward.emit(value + 1)
+
+
+@rule("CIRCUIT-TRANSIT-07")
+def test_a_barrier_does_not_get_between_the_parts_of_a_cascade(
+    circuit: Circuit, background: Background, gate: Gate, bound_s: float
+) -> None:
+    log: list[int] = []
+
+    def receive(value: int) -> None:
+        log.append(value)
+        if value == 2:
+            gate.hold()
+        if value < 4:
+            pipe.emit(value + 1)
+
+    pipe: Pipe[int] = circuit.pipe(receive)
+    pipe.emit(1)
+    gate.await_entered()
+    with pytest.raises(TimeoutError):
+        circuit.wait(timeout=0.05)
+
+    def wait_and_read() -> list[int]:
+        circuit.wait(timeout=bound_s)
+        return list(log)
+
+    waiting = background(wait_and_read)
+    assert not waiting.done
+    gate.release()
+
+    assert waiting.result() == [1, 2, 3, 4]
+
+
+@rule("CIRCUIT-TRANSIT-08")
+@derived
+def test_an_emission_from_another_circuits_context_is_ingress(
+    new_circuit: NewCircuit, wait: Settle, gate: Gate
+) -> None:
+    sender, receiver = new_circuit("transit.sender"), new_circuit("transit.receiver")
+    log: list[int] = []
+
+    def receive(value: int) -> None:
+        log.append(value)
+        if value == 1:
+            gate.hold()
+        if value < 3:
+            target.emit(value + 1)
+
+    target: Pipe[int] = receiver.pipe(receive)
+    forward: Pipe[int] = sender.pipe(target.emit)
+    target.emit(1)
+    gate.await_entered()
+    forward.emit(50)
+    wait(sender)
+    gate.release()
+    wait(receiver)
+
+    assert log == [1, 2, 3, 50]
+
+
+@rule("CIRCUIT-TRANSIT-08")
+@derived
+def test_an_emission_to_another_circuit_and_back_is_ingress(new_circuit: NewCircuit, wait: Settle) -> None:
+    here, there = new_circuit("transit.here"), new_circuit("transit.there")
+    log: list[int] = []
+
+    def receive(value: int) -> None:
+        log.append(value)
+        if value == 0:
+            away.emit(100)
+            for number in range(1, 50):
+                pipe.emit(number)
+
+    pipe: Pipe[int] = here.pipe(receive)
+    away: Pipe[int] = there.pipe(pipe.emit)
+    pipe.emit(0)
+    wait(here, there, here)
+
+    assert log == [*range(50), 100]
