@@ -37,6 +37,11 @@ class Subject(Extent, Generic[S_co]):
 
     @property
     @abstractmethod
+    def enclosure(self) -> Subject[Any] | None:
+        """The subject of the component that owns this one's, None for a cortex's."""
+
+    @property
+    @abstractmethod
     def id(self) -> Id:
         """This subject's id."""
 

@@ -6,6 +6,7 @@ supplies; everything else in the contract is built on them here, once.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import warnings
@@ -250,8 +251,14 @@ def _callback(receptor: Any) -> Callable[[Any], object] | None:
         if not callable(receptor):
             return None
         receive = receptor
-    called = receive if inspect.isroutine(receive) else getattr(receive, "__call__", receive)  # noqa: B004
-    if inspect.iscoroutinefunction(inspect.unwrap(called)) or inspect.isasyncgenfunction(called):
+    # What is called in the end: of a partial its function, of an instance its __call__.
+    called: Any = receive
+    while isinstance(called, functools.partial):
+        called = called.func
+    if not inspect.isroutine(called):
+        called = getattr(called, "__call__", called)  # noqa: B004
+    called = inspect.unwrap(called)
+    if inspect.iscoroutinefunction(called) or inspect.isasyncgenfunction(called):
         raise ConfigurationError(
             f"pipe({receptor!r}): a coroutine function cannot be a receptor, its coroutines would never run;"
             " schedule them from a plain function with loop.call_soon_threadsafe"
