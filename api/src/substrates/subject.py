@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from .extent import Extent
 from .name import Name
@@ -56,13 +56,13 @@ class Subject(Extent, Generic[S_co]):
         """The kind of the component: the abstract class of this API that it implements."""
 
     @abstractmethod
-    def __lt__(self, other: Self) -> bool: ...
+    def __lt__(self, other: Subject[Any]) -> bool: ...
     @abstractmethod
-    def __le__(self, other: Self) -> bool: ...
+    def __le__(self, other: Subject[Any]) -> bool: ...
     @abstractmethod
-    def __gt__(self, other: Self) -> bool: ...
+    def __gt__(self, other: Subject[Any]) -> bool: ...
     @abstractmethod
-    def __ge__(self, other: Self) -> bool: ...
+    def __ge__(self, other: Subject[Any]) -> bool: ...
 
 
 class Substrate(ABC):
