@@ -150,7 +150,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 def _facts(item: pytest.Item) -> dict[str, Any]:
     return {
         "provider": _provider(item),
-        "rules": sorted({name for mark in item.iter_markers("rule") for name in mark.args}),
+        "rules": list(dict.fromkeys(name for mark in item.iter_markers("rule") for name in mark.args)),
         "derived": item.get_closest_marker("derived") is not None,
         "in_kit": item.path.is_relative_to(HERE),
     }
