@@ -1,0 +1,180 @@
+"""The command ``perfkit``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from substrates import spi
+
+from . import __version__
+from . import providers as catalogue
+from .console import Console
+from .errors import Refusal
+from .evidence import dump
+from .tables import NA, table
+
+__all__ = ["main"]
+
+JSON_HELP = "Also write the result as JSON to FILE; '-' for standard output, and tables to standard error."
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="perfkit")
+def main() -> None:
+    """Measure Substrates providers through the public API alone, and verify every run.
+
+    Exit status: 0 when all went well and was verified, 1 when verification failed or a token did not come
+    through, 2 when what was asked for cannot be done, 130 after Ctrl-C.
+    """
+
+
+@main.command()
+@click.option("--json", "json_to", metavar="FILE|-", help=JSON_HELP)
+def providers(json_to: str | None) -> None:
+    """List the installed providers; loads none of them."""
+    deliver = _delivery(json_to)
+    console = Console(sys.stderr if json_to == "-" else None)
+    description = catalogue.describe()
+    choice = description["default"]
+    rows = [
+        [
+            each["name"],
+            each["distribution"] or NA,
+            each["version"] or NA,
+            each["language"] or NA,
+            ", ".join(each["capabilities"]) or "none",
+            "yes" if each["default"] else "",
+        ]
+        for each in description["providers"]
+    ]
+    if rows:
+        console.say(table(["Name", "Distribution", "Version", "Language", "Capabilities", "Default"], rows))
+        console.say()
+    console.say(f"default: {choice['name'] or 'none'} ({choice['why']})")
+    deliver(description)
+
+
+@main.command()
+@click.option(
+    "--provider", metavar="NAME", help=f"Which one to measure; default: ${spi.VARIABLE}, else the only one."
+)
+@click.option(
+    "--circuits", type=click.IntRange(min=1), metavar="N", help="Circuits in all.  [default: 1_000_000]"
+)
+@click.option(
+    "--burst",
+    type=click.IntRange(min=1, max=2**62),
+    metavar="N",
+    help="Deliveries of a circuit to itself before it hands off.  [default: 32_000]",
+)
+@click.option(
+    "--tokens",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Chains, each with one token under way.  [default: the usable processors]",
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="M",
+    help="Repeat measured rounds until so much time has passed.  [default: 5]",
+)
+@click.option(
+    "--rounds", type=click.IntRange(min=1), metavar="R", help="Measure so many rounds instead of --minutes."
+)
+@click.option(
+    "--warmup",
+    type=click.IntRange(min=0),
+    default=2,
+    show_default=True,
+    metavar="W",
+    help="Rounds before the measured ones, shown but not counted.",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Runs, one after the other, each in a process of its own.",
+)
+@click.option(
+    "--receptor",
+    type=click.Choice(["kernel", "python"]),
+    help="What receives.  [default: kernel where the provider runs kernels natively, else python]",
+)
+@click.option(
+    "--floor/--no-floor", default=True, help="Measure the floors in C before and after.  [default: floor]"
+)
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    default=Path("results"),
+    show_default=True,
+    metavar="DIR",
+    help="Where the folder with the evidence is made.",
+)
+@click.option("--json", "json_to", metavar="FILE|-", help=JSON_HELP)
+@click.option(
+    "--stall",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    metavar="S",
+    help="Give a round up after so many seconds without any progress.",
+)
+@click.pass_context
+def showcase(context: click.Context, /, **options: Any) -> None:
+    """A relay race of a million circuits, verified.
+
+    The circuits are split into one chain per token. In a round each circuit that gets the token delivers it
+    to itself BURST times through its queue and hands it to the next; the last of a chain signals the main
+    thread. Then every circuit's count is checked. Where Python runs the receptors the default size is
+    smaller, and the first line says so. Numbers may be written 1_000_000.
+    """
+    from .showcase import Asked, repeated, resolve, run
+
+    json_to = options["json_to"]
+    deliver = _delivery(json_to)
+    console = Console(sys.stderr if json_to == "-" else None)
+    if options["repeat"] > 1:
+        context.exit(repeated(options, console, deliver))
+    provider = catalogue.chosen(options["provider"])
+    asked = Asked(
+        **{
+            key: options[key]
+            for key in ("circuits", "burst", "tokens", "minutes", "rounds", "warmup", "receptor")
+        },
+        floor=options["floor"],
+        stall_s=options["stall"],
+    )
+    parameters = resolve(asked, provider)
+    context.exit(run(provider, parameters, options["results"], console, deliver))
+
+
+def _delivery(json_to: str | None) -> Callable[[dict[str, Any]], None]:
+    """Return what writes a result as JSON to where it is wanted.
+
+    Raises:
+        Refusal: the file cannot be written.
+    """
+    if json_to is None:
+        return lambda _: None
+    if json_to == "-":
+        return lambda content: click.echo(dump(content))
+    path = Path(json_to)
+    try:
+        with path.open("a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        raise Refusal(f"--json {json_to}: cannot be written ({error.strerror}); name another file") from error
+
+    def write(content: dict[str, Any]) -> None:
+        path.write_text(dump(content) + "\n", encoding="utf-8")
+
+    return write

@@ -1,0 +1,162 @@
+"""What is run: what was asked for, the defaults for the rest, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+from substrates.spi import Provider
+
+from .. import machine
+from ..errors import Refusal
+from ..tables import bytes_text
+
+__all__ = ["Asked", "Parameters", "resolve"]
+
+FULL: Final = {"circuits": 1_000_000, "burst": 32_000, "minutes": 5.0}
+"""The seed document's size."""
+SMALL: Final = {
+    "kernel": {"circuits": 10_000, "burst": 100, "minutes": 0.75},
+    "python": {"circuits": 10_000, "burst": 500, "minutes": 0.75},
+}
+"""By receptor, where Python runs it: rounds of about a second (0.2 µs a delivery in a Python receptor, 0.9 in
+a kernel run as Python), a run of about a minute."""
+BYTES: Final = {"native": 1_024, "kernel": 3_072, "python": 2_560}
+"""Bytes per circuit that a population is taken to need: engine, Python objects and this bench's lists. Native
+engines must do with 800; measured on reference: 2,100 with a kernel run as Python, 1,300 with a Python
+receptor."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user asked for; None where the default is to be taken."""
+
+    circuits: int | None = None
+    burst: int | None = None
+    tokens: int | None = None
+    minutes: float | None = None
+    rounds: int | None = None
+    warmup: int = 2
+    receptor: str | None = None
+    floor: bool = True
+    stall_s: float = 60.0
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What is run.
+
+    Attributes:
+        circuits: in all.
+        burst: deliveries of a circuit to itself before it hands off.
+        tokens: chains, each with one token.
+        minutes: that measured rounds repeat for; None if `rounds` says how many.
+        rounds: measured rounds; None if `minutes` says how long.
+        warmup: rounds before them, shown but not counted.
+        receptor: "kernel" or "python".
+        native: whether the kernel runs as machine code.
+        floor: whether the floors are measured.
+        stall_s: seconds without any progress after which a round is given up.
+        smaller: the defaults that are smaller than the full size, each with its full value.
+    """
+
+    circuits: int
+    burst: int
+    tokens: int
+    minutes: float | None
+    rounds: int | None
+    warmup: int
+    receptor: str
+    native: bool
+    floor: bool
+    stall_s: float
+    smaller: dict[str, tuple[float, float]]
+
+    @property
+    def deliveries(self) -> int:
+        """Deliveries in a round."""
+        return self.circuits * self.burst
+
+    @property
+    def handoffs(self) -> int:
+        """Hand-offs between circuits in a round."""
+        return self.circuits - self.tokens
+
+    def chains(self) -> list[range]:
+        """Return the circuits of each chain: contiguous, of equal length give or take one."""
+        bounds = [self.circuits * chain // self.tokens for chain in range(self.tokens + 1)]
+        return [range(first, last) for first, last in pairwise(bounds)]
+
+    def announcement(self) -> str | None:
+        """Return the line that says what is smaller by default and why; None if nothing is."""
+        if not self.smaller:
+            return None
+        changes = ", ".join(
+            f"{key} {_plain(small)} instead of {_plain(full)}" for key, (small, full) in self.smaller.items()
+        )
+        return f"smaller by default, because Python runs the receptors: {changes}"
+
+    def record(self) -> dict[str, Any]:
+        """Return the parameters for JSON."""
+        return {key: value for key, value in asdict(self).items() if key != "smaller"} | {
+            "smaller_defaults": {
+                key: {"used": used, "full": full} for key, (used, full) in self.smaller.items()
+            }
+        }
+
+
+def resolve(asked: Asked, provider: Provider) -> Parameters:
+    """Return what is run on `provider`.
+
+    Raises:
+        Refusal: the provider cannot do it, it contradicts itself, or it does not fit into memory.
+    """
+    receptor = asked.receptor or ("kernel" if "native-kernels" in provider.capabilities else "python")
+    if receptor == "kernel" and not provider.capabilities & {"kernels", "native-kernels"}:
+        raise Refusal(
+            f"--receptor kernel: provider {provider.name!r} runs no kernels (its capabilities:"
+            f" {', '.join(sorted(provider.capabilities)) or 'none'}); use --receptor python"
+        )
+    if asked.rounds is not None and asked.minutes is not None:
+        raise Refusal(f"--rounds {asked.rounds} and --minutes {asked.minutes:g}: give one of them")
+    native = receptor == "kernel" and "native-kernels" in provider.capabilities
+    size = FULL if native else SMALL[receptor]
+    given = {"circuits": asked.circuits, "burst": asked.burst, "minutes": asked.minutes or asked.rounds}
+    smaller = {
+        key: (size[key], FULL[key]) for key, value in given.items() if value is None and size[key] < FULL[key]
+    }
+    circuits = asked.circuits or int(size["circuits"])
+    tokens = asked.tokens or min(machine.usable_cores(), circuits)
+    if tokens > circuits:
+        raise Refusal(
+            f"--tokens {tokens:,}: more tokens than circuits ({circuits:,}); use {circuits:,} or fewer"
+        )
+    _fits(circuits, BYTES["native" if native else receptor])
+    return Parameters(
+        circuits=circuits,
+        burst=asked.burst or int(size["burst"]),
+        tokens=tokens,
+        minutes=None if asked.rounds else asked.minutes or size["minutes"],
+        rounds=asked.rounds,
+        warmup=asked.warmup,
+        receptor=receptor,
+        native=native,
+        floor=asked.floor,
+        stall_s=asked.stall_s,
+        smaller=smaller,
+    )
+
+
+def _plain(number: float) -> str:
+    return f"{number:,}".removesuffix(".0")
+
+
+def _fits(circuits: int, bytes_each: int) -> None:
+    available = machine.available_memory()
+    if circuits * bytes_each > available:
+        raise Refusal(
+            f"--circuits {circuits:,}: they would need about {bytes_text(circuits * bytes_each)}"
+            f" ({bytes_each:,} bytes each), {bytes_text(available)} are available;"
+            f" use {available // bytes_each:,} or fewer"
+        )

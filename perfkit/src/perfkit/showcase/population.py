@@ -1,0 +1,193 @@
+"""The circuits: built one by one through the public API, one Circuit and one Pipe object kept for each."""
+
+from __future__ import annotations
+
+import gc
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
+from queue import SimpleQueue
+from typing import Any, Final
+
+from substrates import Circuit, Cortex, Pipe, Receptor, kernel
+
+from .parameters import Parameters
+
+__all__ = ["KernelPopulation", "Population", "PythonPopulation"]
+
+CHUNK: Final = 10_000
+"""Circuits between two reports of progress."""
+
+Progress = Callable[[int, int], None]
+
+
+class Population(ABC):
+    """The circuits of one run.
+
+    The counts may be read while a round runs: they only grow, and one that is read then may be late.
+
+    Attributes:
+        arrived: gets the number of each chain whose token has come through.
+        chains: the circuits of each chain, by their place in the population.
+        pipes: of each circuit, its relay.
+    """
+
+    def __init__(self, cortex: Cortex, parameters: Parameters) -> None:
+        self.arrived: SimpleQueue[int] = SimpleQueue()
+        self.chains = parameters.chains()
+        self._cortex = cortex
+        self._seed = parameters.burst - 1
+        self._circuits: list[Any] = [None] * parameters.circuits
+        self.pipes: list[Any] = [None] * parameters.circuits
+        self._finish = cortex.circuit()
+
+    def build(self, progress: Progress) -> None:
+        """Make all circuits, each chain from its end, because a circuit needs to know the next.
+
+        Python's cyclic garbage collector is held off meanwhile: everything that is made stays, so what it
+        looks through grows and it finds nothing.
+        """
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            done = 0
+            for number, chain in enumerate(self.chains):
+                onward: Pipe[int] = self._finish_pipe(partial(_arrive, self.arrived, number))
+                for stop in range(chain.stop, chain.start, -CHUNK):
+                    places = range(stop - 1, max(chain.start, stop - CHUNK) - 1, -1)
+                    onward = self._build(places, onward)
+                    done += len(places)
+                    progress(done, len(self.pipes))
+        finally:
+            if collecting:
+                gc.enable()
+
+    def start(self) -> None:
+        """Give each chain its token."""
+        for chain in self.chains:
+            self.pipes[chain.start].emit(self._seed)
+
+    @abstractmethod
+    def count(self, place: int) -> int:
+        """Return how many deliveries the circuit at `place` has made so far."""
+
+    def unequal(self, expected: int) -> list[tuple[int, int]]:
+        """Return place and count of each circuit that has not made `expected` deliveries so far."""
+        count = self.count
+        return [(place, count(place)) for place in range(len(self.pipes)) if count(place) != expected]
+
+    def settle(self, timeout: float, progress: Progress) -> None:
+        """Wait for every circuit, so that a delivery that came late has been counted.
+
+        Raises:
+            TimeoutError: a circuit has not come to rest in `timeout` seconds.
+        """
+        for place, circuit in enumerate(self._circuits):
+            if place % CHUNK == 0:
+                progress(place, len(self._circuits))
+            circuit.wait(timeout)
+        self._finish.wait(timeout)
+
+    def close(self) -> None:
+        """Close all circuits and let go of them, each pipe before the one that it leads to."""
+        for place, circuit in enumerate(self._circuits):
+            if circuit is not None:
+                circuit.close()
+            self._circuits[place] = self.pipes[place] = None
+        self._finish.close()
+
+    @abstractmethod
+    def _finish_pipe(self, receive: Callable[[int], object]) -> Pipe[int]:
+        """Make a pipe to a Python receptor on the finish circuit."""
+
+    @abstractmethod
+    def _build(self, places: Sequence[int], onward: Pipe[int]) -> Pipe[int]:
+        """Make the circuits at `places`, each leading to the one before it; return the last one's pipe."""
+
+
+def _arrive(arrived: SimpleQueue[int], chain: int, _: int) -> None:
+    """Receive the token of a chain and tell the main thread."""
+    arrived.put(chain)
+
+
+class KernelPopulation(Population):
+    """Circuits with kernel receptors."""
+
+    def count(self, place: int) -> int:
+        count: int = self.pipes[place].state.count
+        return count
+
+    def unequal(self, expected: int) -> list[tuple[int, int]]:
+        return [
+            (place, pipe.state.count) for place, pipe in enumerate(self.pipes) if pipe.state.count != expected
+        ]
+
+    def _finish_pipe(self, receive: Callable[[int], object]) -> Pipe[int]:
+        return self._finish.pipe(receive, lane=kernel.int64)
+
+    def _build(self, places: Sequence[int], onward: Pipe[int]) -> Pipe[int]:
+        from .relay import relay
+
+        new, bind, burst, circuits, pipes = (
+            self._cortex.circuit,
+            relay.bind,
+            self._seed,
+            self._circuits,
+            self.pipes,
+        )
+        for place in places:
+            circuit: Circuit = new()
+            circuits[place] = circuit
+            pipes[place] = onward = circuit.pipe(bind(burst=burst, onward=onward))
+        return onward
+
+
+class _Relay(Receptor[int]):
+    """The relay as a Python receptor; see `relay.Relay`."""
+
+    __slots__ = ("burst", "count", "here", "onward")
+
+    here: Pipe[int]
+
+    def __init__(self, burst: int, onward: Pipe[int]) -> None:
+        self.count = 0
+        self.burst = burst
+        self.onward = onward
+
+    def receive(self, value: int) -> None:
+        """Count, and pass the token on."""
+        self.count += 1
+        if value > 0:
+            self.here.emit(value - 1)
+        else:
+            self.onward.emit(self.burst)
+
+
+class PythonPopulation(Population):
+    """Circuits with Python receptors."""
+
+    def __init__(self, cortex: Cortex, parameters: Parameters) -> None:
+        super().__init__(cortex, parameters)
+        self._relays: list[Any] = [None] * parameters.circuits
+
+    def count(self, place: int) -> int:
+        count: int = self._relays[place].count
+        return count
+
+    def _finish_pipe(self, receive: Callable[[int], object]) -> Pipe[int]:
+        return self._finish.pipe(receive)
+
+    def _build(self, places: Sequence[int], onward: Pipe[int]) -> Pipe[int]:
+        new, burst, circuits, pipes, relays = (
+            self._cortex.circuit,
+            self._seed,
+            self._circuits,
+            self.pipes,
+            self._relays,
+        )
+        for place in places:
+            circuit: Circuit = new()
+            circuits[place] = circuit
+            relays[place] = relay = _Relay(burst, onward)
+            pipes[place] = relay.here = onward = circuit.pipe(relay)
+        return onward
