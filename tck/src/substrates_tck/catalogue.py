@@ -8,10 +8,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-__all__ = ["CATALOGUE", "GAPS", "Gap", "Rule", "gaps", "reason", "rules"]
+__all__ = ["CATALOGUE", "GAPS", "KERNELS", "Gap", "Rule", "gaps", "reason", "rules"]
 
 CATALOGUE: Final = Path(__file__).with_name("catalogue.tsv")
-"""The rules of the contract, and those of kernels: id, level, area, scope."""
+"""The rules of the contract: id, level, area, scope."""
+KERNELS: Final = Path(__file__).with_name("kernels.tsv")
+"""The rules of kernels, which the contract's catalogue does not have."""
 GAPS: Final = Path(__file__).with_name("gaps.tsv")
 """Patterns of ids, each with the reason why a rule without a test has none."""
 
@@ -48,16 +50,17 @@ class Gap:
 
 def rules() -> dict[str, Rule]:
     """Return the rules by id, in the catalogue's order."""
-    with CATALOGUE.open(encoding="utf-8", newline="") as source:
-        return {
-            row["id"]: Rule(**row) for row in csv.DictReader(source, delimiter="\t", quoting=csv.QUOTE_NONE)
-        }
+    return {row["id"]: Rule(**row) for file in (CATALOGUE, KERNELS) for row in _rows(file)}
 
 
 def gaps() -> list[Gap]:
     """Return the reasons; the first pattern that fits an id counts."""
-    with GAPS.open(encoding="utf-8", newline="") as source:
-        return [Gap(**row) for row in csv.DictReader(source, delimiter="\t", quoting=csv.QUOTE_NONE)]
+    return [Gap(**row) for row in _rows(GAPS)]
+
+
+def _rows(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8", newline="") as source:
+        return list(csv.DictReader(source, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def reason(rule: Rule, known: list[Gap]) -> str | None:

@@ -1,0 +1,192 @@
+"""Liveness: neither a blocked receptor nor one that feeds itself for ever may stop another circuit.
+
+The bounds are generous; how fast a provider is, perfkit measures.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from time import perf_counter, sleep
+from typing import Any
+
+import pytest
+
+from substrates import Circuit, Pipe, kernel
+from substrates_tck.fixtures import NewCircuit
+from substrates_tck.marks import derived, kernels, rule
+from substrates_tck.waits import Settle
+
+BLOCKED_S = 0.6
+"""How long a receptor blocks, or a cascade lasts."""
+DELAY_S = 0.4
+"""What that may cost another circuit."""
+
+
+@pytest.fixture
+def stop() -> Iterator[threading.Event]:
+    """Return an event that is set at the end of the test at the latest."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def _delays(circuit: Circuit, pipe: Pipe[int], wait: Settle, rounds: int) -> list[float]:
+    delays = []
+    for number in range(rounds):
+        start = perf_counter()
+        pipe.emit(number)
+        wait(circuit)
+        delays.append(perf_counter() - start)
+    return delays
+
+
+@rule("CIRCUIT-EXEC-04")
+@derived
+@pytest.mark.parametrize("blocked", [1, 4])
+def test_a_receptor_that_sleeps_does_not_delay_another_circuit(
+    blocked: int, new_circuit: NewCircuit, wait: Settle
+) -> None:
+    free = new_circuit()
+    pipe: Pipe[int] = free.pipe()
+    wait(free)
+    for _ in range(blocked):
+        blocking: Pipe[Any] = new_circuit().pipe(lambda value: sleep(BLOCKED_S))
+        blocking.emit(0)
+
+    delays = _delays(free, pipe, wait, 5)
+
+    assert max(delays) < DELAY_S, f"delayed by {max(delays):.3f} s"
+
+
+@rule("CIRCUIT-EXEC-04")
+@derived
+def test_a_receptor_that_feeds_itself_does_not_delay_another_circuit(
+    new_circuit: NewCircuit, wait: Settle, stop: threading.Event
+) -> None:
+    endless, free = new_circuit(), new_circuit()
+
+    def receive(value: int) -> None:
+        if not stop.is_set():
+            feeding.emit(value + 1)
+
+    feeding: Pipe[int] = endless.pipe(receive)
+    pipe: Pipe[int] = free.pipe()
+    feeding.emit(0)
+    delays = _delays(free, pipe, wait, 5)
+
+    with pytest.raises(TimeoutError):
+        endless.wait(timeout=0)
+    stop.set()
+    wait(endless)
+    assert max(delays) < DELAY_S, f"delayed by {max(delays):.3f} s"
+
+
+@rule("CIRCUIT-AWAIT-02", "CIRCUIT-CLOSE-06")
+@derived
+def test_an_endless_cascade_is_never_cut_off(circuit: Circuit, wait: Settle, stop: threading.Event) -> None:
+    received: list[int] = []
+
+    def receive(value: int) -> None:
+        received.append(value)
+        if not stop.is_set():
+            pipe.emit(value + 1)
+
+    pipe: Pipe[int] = circuit.pipe(receive)
+    pipe.emit(0)
+    circuit.close()
+    with pytest.raises(TimeoutError):
+        circuit.wait(timeout=0.05)
+    stop.set()
+    wait(circuit)
+
+    assert len(received) > 1
+    assert received == list(range(len(received)))
+
+
+@rule("CIRCUIT-EXEC-04", "CIRCUIT-TRANSIT-03")
+@derived
+def test_two_circuits_that_feed_themselves_both_go_on_and_keep_their_order(
+    new_circuit: NewCircuit, wait: Settle, stop: threading.Event
+) -> None:
+    logs: list[list[int]] = [[], []]
+    circuits = [new_circuit(), new_circuit()]
+    advanced = [threading.Event(), threading.Event()]
+
+    def endless(place: int) -> Pipe[int]:
+        def receive(value: int) -> None:
+            logs[place].append(value)
+            if value == 1000:
+                advanced[place].set()
+            if not stop.is_set():
+                pipe.emit(value + 1)
+
+        pipe: Pipe[int] = circuits[place].pipe(receive)
+        return pipe
+
+    for place in (0, 1):
+        endless(place).emit(0)
+    assert all(event.wait(10) for event in advanced), "one of two circuits does not go on"
+    stop.set()
+    wait(*circuits)
+
+    assert all(log == list(range(len(log))) for log in logs)
+
+
+def _hops(kernels_: Any, circuit: Circuit, wait: Settle) -> int:
+    """Return how many times a kernel feeds itself in twice the time that a cascade is to last."""
+    pipe = circuit.pipe(kernels_.relay.bind())
+    hops, elapsed_s = 10_000, 0.0
+    while elapsed_s < 0.02:
+        hops *= 4
+        start = perf_counter()
+        pipe.emit(hops)
+        wait(circuit)
+        elapsed_s = perf_counter() - start
+    return int(hops / elapsed_s * 2 * BLOCKED_S)
+
+
+@rule("KERNEL-LIVE-01", "CIRCUIT-EXEC-04")
+@kernels
+@pytest.mark.parametrize("other", ["receptor", "kernel"])
+@pytest.mark.parametrize("endless", [1, 4])
+def test_a_kernel_that_feeds_itself_does_not_delay_another_circuit(
+    endless: int, other: str, new_circuit: NewCircuit, wait: Settle
+) -> None:
+    import substrates_tck.kernels as library
+
+    free = new_circuit()
+    hops = _hops(library, new_circuit(), wait)
+    pipe: Pipe[int] = free.pipe(library.tally.bind()) if other == "kernel" else free.pipe()
+    feeding = [new_circuit() for _ in range(endless)]
+    for each in feeding:
+        each.pipe(library.relay.bind()).emit(hops // endless)
+
+    delays = _delays(free, pipe, wait, 5)
+
+    running = 0
+    for each in feeding:
+        try:
+            each.wait(timeout=0)
+        except TimeoutError:
+            running += 1
+    assert running, "the cascades ended too soon to say anything"
+    assert max(delays) < DELAY_S, f"delayed by {max(delays):.3f} s"
+
+
+@rule("KERNEL-LIVE-01", "CIRCUIT-EXEC-04")
+@kernels
+def test_a_blocked_receptor_does_not_delay_a_kernel_of_another_circuit(
+    new_circuit: NewCircuit, wait: Settle
+) -> None:
+    import substrates_tck.kernels as library
+
+    blocked, free = new_circuit(), new_circuit()
+    pipe = free.pipe(library.tally.bind())
+    blocking: Pipe[Any] = blocked.pipe(lambda value: sleep(BLOCKED_S / 2), lane=kernel.int64)
+    for number in range(2):
+        blocking.emit(number)
+
+    delays = _delays(free, pipe, wait, 5)
+
+    assert max(delays) < DELAY_S, f"delayed by {max(delays):.3f} s"
