@@ -25,9 +25,7 @@ class Name(Extent):
     SEPARATOR: ClassVar[str] = "."
 
     @abstractmethod
-    def name(
-        self, suffix: str | Name | Iterable[Any] | type, mapper: Callable[[Any], str] = ..., /
-    ) -> Name:
+    def name(self, suffix: str | Name | Iterable[Any] | type, mapper: Callable[[Any], str] = ..., /) -> Name:
         """Return this name extended by `suffix`.
 
         Args:

@@ -198,7 +198,9 @@ def load(name: str) -> Provider:
             try:
                 plugin = point.load()
             except Exception as error:
-                raise ProviderLoadError(f"provider {name!r} ({point.value}) failed to load: {error}") from error
+                raise ProviderLoadError(
+                    f"provider {name!r} ({point.value}) failed to load: {error}"
+                ) from error
         manager = pluggy.PluginManager("substrates")
         manager.add_hookspecs(_Specification)
         try:
@@ -208,7 +210,7 @@ def load(name: str) -> Provider:
             raise ProviderLoadError(f"provider {name!r} failed to start: {error}") from error
         if not isinstance(provider, Provider):
             raise ProviderLoadError(
-                f"provider {name!r}: its hook substrates_provider gave {provider!r}, not a substrates.spi.Provider"
+                f"provider {name!r}: substrates_provider() gave {provider!r}, not a substrates.spi.Provider"
             )
         _registry.providers[name] = provider
         return provider

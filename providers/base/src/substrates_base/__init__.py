@@ -7,7 +7,7 @@ lane, and adds what it runs itself.
 
 from __future__ import annotations
 
-from .circuits import Circuit, checked_timeout
+from .circuits import Circuit, checked_timeout, discard
 from .cortex import Cortex
 from .counts import Count, Live
 from .lane import LaneCircuit, LanePipe, ScalarPipe, Workers, usable_cores
@@ -30,5 +30,6 @@ __all__ = [
     "Workers",
     "checked_target",
     "checked_timeout",
+    "discard",
     "usable_cores",
 ]

@@ -28,7 +28,7 @@ from .subjects import Subject, subject_of
 if TYPE_CHECKING:
     from .cortex import Cortex
 
-__all__ = ["Circuit", "checked_timeout"]
+__all__ = ["Circuit", "checked_timeout", "discard"]
 
 
 class Circuit(substrates.Circuit):
@@ -82,7 +82,7 @@ class Circuit(substrates.Circuit):
         scalar = Lane.OBJECT if lane is UNSET else Lane.of(lane)
         if not arguments:
             self._require_open("pipe")
-            return self._receptor_pipe(None, _discard, scalar)
+            return self._receptor_pipe(None, discard, scalar)
         target = present(arguments[-1], "pipe", "target")
         if isinstance(target, Kernel):
             target = target.bind()
@@ -94,7 +94,9 @@ class Circuit(substrates.Circuit):
         if own is not None:
             self._no_lane(lane)
             if name is not None:
-                raise TypeError("pipe(name, pipe): no such form; to name a forwarding pipe use pipe(name, [pipe])")
+                raise TypeError(
+                    "pipe(name, pipe): no such form; to name a forwarding pipe use pipe(name, [pipe])"
+                )
             self._require_open("pipe")
             return own if own._circuit is self else self._forwarding_pipe(None, (own,))
         receive = _callback(target)
@@ -142,7 +144,9 @@ class Circuit(substrates.Circuit):
     @staticmethod
     def _no_lane(lane: Any) -> None:
         if lane is not UNSET:
-            raise TypeError("pipe(..., lane=...): only a pipe to a Python receptor, or to none, is given a lane")
+            raise TypeError(
+                "pipe(..., lane=...): only a pipe to a Python receptor, or to none, is given a lane"
+            )
 
     def _require_open(self, operation: str) -> None:
         if self._closing:
@@ -156,7 +160,9 @@ class Circuit(substrates.Circuit):
         seconds = checked_timeout(timeout)
         self._outside("wait")
         if not self._barrier(seconds):
-            raise TimeoutError(f"wait(timeout={timeout!r}): circuit '{self._name}' still has work accepted before")
+            raise TimeoutError(
+                f"wait(timeout={timeout!r}): circuit '{self._name}' still has work accepted before"
+            )
 
     def close(self, *, wait: bool = False) -> None:
         if wait:
@@ -173,7 +179,7 @@ class Circuit(substrates.Circuit):
     def _outside(self, operation: str) -> None:
         if self._inside():
             raise ContextError(
-                f"{operation}: called in the own context of circuit '{self._name}', where it would wait for itself;"
+                f"{operation}: called in circuit '{self._name}', whose context would wait for itself;"
                 " guard with 'cortex.current() is not circuit.current'"
             )
 
@@ -213,7 +219,7 @@ class Circuit(substrates.Circuit):
         """Make a pipe that emits each value to `targets` in order."""
         lanes = {target.lane for target in targets}
         lane = lanes.pop() if len(lanes) == 1 else Lane.OBJECT
-        return self._receptor_pipe(name, FanOut(self, targets) if targets else _discard, lane)
+        return self._receptor_pipe(name, FanOut(self, targets) if targets else discard, lane)
 
     @abstractmethod
     def _job(self, call: Callable[[], object]) -> None:
@@ -236,7 +242,7 @@ class Circuit(substrates.Circuit):
         """Let go of the engine's part: nobody refers to this circuit any more. Called once, from anywhere."""
 
 
-def _discard(value: Any) -> None:
+def discard(value: Any) -> None:
     """Receive and ignore."""
 
 

@@ -104,7 +104,7 @@ class Cortex(substrates.Cortex):
 
     @abstractmethod
     def _forked_child(self) -> None:
-        """In a forked child, whose threads stayed in the parent: make every use raise `ForkedProcessError`."""
+        """In a forked child, which has no threads: make every use raise `ForkedProcessError`."""
 
 
 def _call_if_alive(cortex: Cortex, method: Callable[[Any], None]) -> Callable[[], None]:

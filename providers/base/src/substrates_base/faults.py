@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from .counts import Count
@@ -27,16 +28,22 @@ class Faults:
             source: a component with a subject, or None.
             error: what was raised.
         """
-        self.count.add()
         subject = None
+        with suppress(BaseException):
+            subject = source.subject
+        self.report_of(subject, error)
+
+    def report_of(self, subject: Any, error: BaseException, times: int = 1) -> None:
+        """Report what happened `times` times, one after the other, to the component of `subject`."""
+        for _ in range(times):
+            self.count.add()
         try:
-            subject = getattr(source, "subject", None)
             _log.error("%s raised %s", subject, repr(error), exc_info=error)
-        except BaseException as failure:  # a user's __repr__ or handler may raise anything
+        except BaseException as failure:  # noqa: BLE001 - a user's __repr__ or handler
             _log.error("%s raised %s; reporting it raised %s", subject, type(error), type(failure))
         hook = self.hook
         if hook is not None:
             try:
                 hook(subject, error)
-            except BaseException as failure:
+            except BaseException as failure:  # noqa: BLE001 - client code
                 _log.error("the fault hook raised", exc_info=failure)

@@ -136,7 +136,7 @@ class Workers:
         """Raise ForkedProcessError in a forked child, where the threads of this lane do not exist."""
         if self.forked:
             raise ForkedProcessError(
-                f"provider {self._cortex.provider!r} was started before os.fork and cannot be used in the child;"
+                f"{self._cortex.provider!r} was started before os.fork and does not run in a child;"
                 " start child processes with the method 'spawn', or create circuits only after forking"
             )
 
@@ -264,6 +264,8 @@ class _Barrier:
         with suppress(RuntimeError):  # it may stand in the queue twice, see _append_barrier
             self.gate.release()
 
+    _discarded = _receive
+
 
 class LaneCircuit(Circuit):
     """A circuit on the object lane.
@@ -298,7 +300,11 @@ class LaneCircuit(Circuit):
                     self._workers.start()
                     self._queue = deque()
                     self._permit = allocate_lock()
-                    self._ingress = _dropping if self._closing else self._queue
+                    self._ingress = _dropping if self._closing else self._open_ingress()
+
+    def _open_ingress(self) -> Any:
+        """Return what emitters append to; for engines with a queue of their own in front."""
+        return self._queue
 
     def _receptor_pipe(self, name: Name | None, receive: Callable[[Any], object], lane: Lane) -> Pipe:
         self._open_lane()
@@ -367,7 +373,7 @@ class LaneCircuit(Circuit):
         self._workers.circuits.died()
 
     def _run(self, worker: Worker) -> None:
-        """Deliver until there is nothing to deliver or the time slice is over; the caller holds the permit."""
+        """Deliver until nothing is left or the time slice is over; the caller holds the permit."""
         queue = self._queue
         transit = self._resume(worker)
         self._runner = get_ident()
@@ -386,7 +392,7 @@ class LaneCircuit(Circuit):
                     receiver._receive(value)
                     if self._ended:
                         break
-            except BaseException as error:  # the trust boundary: client code may raise anything (ISO-10)
+            except BaseException as error:  # noqa: BLE001 - the trust boundary (ISO-10)
                 self._cortex.faults.report(receiver, error)
                 if not self._ended:
                     continue
@@ -406,11 +412,11 @@ class LaneCircuit(Circuit):
             self._runner = get_ident()
 
     def _more(self) -> bool:
-        """Bring in values that wait elsewhere; return whether there were any. For engines with a native queue."""
+        """Bring in values that wait in a native queue, if the engine has one; return whether any did."""
         return False
 
     def _resume(self, worker: Worker) -> deque[Any]:
-        """Give this circuit the worker's transit, or the worker the one that this circuit was put back with."""
+        """Lend this circuit the worker's transit, or give the worker the one it was put back with."""
         kept: deque[Any] | None = getattr(self, "_transit", None)
         if kept:
             worker.transit = kept
@@ -429,8 +435,9 @@ class LaneCircuit(Circuit):
         self._runner = None
         while self._queue:
             late, _ = self._queue.popleft()
-            if isinstance(late, _Barrier):
-                late._receive(None)
+            discarded = getattr(late, "_discarded", None)
+            if discarded is not None:
+                discarded(None)
 
 
 class LanePipe(Pipe):
@@ -479,5 +486,3 @@ class ScalarPipe(LanePipe):
 
     def emit(self, value: Any, /) -> None:
         self._circuit._admit((self, self._lane.admit(value)))
-
-

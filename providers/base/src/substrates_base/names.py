@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 import substrates
-from substrates import AbsentValueError, ConfigurationError, ProviderMismatchFault, Subject
+from substrates import ConfigurationError, ProviderMismatchFault, Subject
 from substrates.absent import UNSET, Unset, present
 
 __all__ = ["Name", "Names"]
@@ -116,7 +116,9 @@ class Names:
     def extend(self, name: Name, path: str) -> Name:
         """Return `name` extended by a dotted path."""
         if not path:
-            raise ConfigurationError(f"name({path!r}): a path needs at least one segment, and none may be empty")
+            raise ConfigurationError(
+                f"name({path!r}): a path needs at least one segment, and none may be empty"
+            )
         return self.intern(f"{name._path}.{path}")
 
     def given(self, name: Any, operation: str, receiver: Subject[Any]) -> Name:
@@ -166,7 +168,9 @@ class Names:
             if isinstance(source, type) or inspect.isroutine(source):
                 return (f"{source.__module__}.{source.__qualname__}",)
         if isinstance(source, (str, bytes, bytearray)) or not isinstance(source, Iterable):
-            raise TypeError(f"name({source!r}): give a path, a name, a class, a function or an iterable of paths")
+            raise TypeError(
+                f"name({source!r}): give a path, a name, a class, a function or an iterable of paths"
+            )
         return [self._element(part if mapper is UNSET else mapper(part)) for part in source]
 
     def _element(self, part: Any) -> str:
@@ -186,7 +190,9 @@ class Names:
     def _insert(self, path: str) -> Name:
         parts = path.split(".")
         if not all(parts):
-            raise ConfigurationError(f"name({path!r}): a path needs at least one segment, and none may be empty")
+            raise ConfigurationError(
+                f"name({path!r}): a path needs at least one segment, and none may be empty"
+            )
         known: Name | None = None
         at = 0
         for at in range(len(parts) - 1, 0, -1):

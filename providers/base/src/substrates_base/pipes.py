@@ -68,7 +68,7 @@ class FanOut:
         for target in self._targets:
             try:
                 target.emit(value)
-            except BaseException as error:  # a value that does not fit this target's lane
+            except BaseException as error:  # noqa: BLE001 - the other targets get theirs
                 self._circuit._cortex.faults.report(target, error)
 
 
@@ -84,6 +84,7 @@ def checked_target(pipe: Pipe, field: Field, target: Any, operation: str) -> Pip
         raise TypeError(f"{field.name}={target!r}: a pipe or None is required")
     if own.lane is not field.lane:
         raise TypeError(
-            f"{field.name}={target!r}: the pipe takes {own.lane.value}, the field holds pipes of {field.lane.value}"
+            f"{field.name}={target!r}: the pipe takes {own.lane.value},"
+            f" the field holds pipes of {field.lane.value}"
         )
     return own

@@ -56,7 +56,8 @@ class Scope(substrates.Scope):
     def __init__(self, cortex: Cortex, name: Name, parent: Scope | None) -> None:
         self._cortex = cortex
         self._parent = parent
-        self._subject = Subject(substrates.Scope, name, parent._subject if parent else cortex.subject)
+        enclosing: Subject = parent.subject if parent else cortex.subject
+        self._subject = Subject(substrates.Scope, name, enclosing)
         self._closed = False
         # Identity counts, not equality; a dict keeps the order of registration. A closure's resource takes
         # its place there too, so that one reversed walk closes them all.
@@ -117,7 +118,7 @@ class Scope(substrates.Scope):
     def _close_one(self, resource: substrates.Resource) -> None:
         try:
             resource.close()
-        except BaseException as error:  # one that fails must not keep the others open (SCOPE-CLOSE-04)
+        except BaseException as error:  # noqa: BLE001 - the others close too (SCOPE-CLOSE-04)
             self._cortex.faults.report(self, error)
 
     def __enter__(self) -> Self:
@@ -149,4 +150,6 @@ class Scope(substrates.Scope):
 
     def _require_open(self, operation: str) -> None:
         if self._closed:
-            raise ClosedFault(self._subject, operation, f"{operation}: scope '{self}' is closed; make a new scope")
+            raise ClosedFault(
+                self._subject, operation, f"{operation}: scope '{self}' is closed; make a new scope"
+            )

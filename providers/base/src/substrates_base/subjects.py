@@ -72,7 +72,9 @@ class Subject(substrates.Subject[Any]):
         if not isinstance(other, Subject):
             if isinstance(other, substrates.Subject) or hasattr(other, "enclosure"):
                 raise ProviderMismatchFault(
-                    self, "compare", f"compare({other!r}): a subject of another provider; compare subjects of one"
+                    self,
+                    "compare",
+                    f"compare({other!r}): a subject of another provider; compare subjects of one",
                 )
             raise TypeError(f"compare({other!r}): not a subject")
         mine, theirs = list(self)[::-1], list(other)[::-1]

@@ -82,5 +82,3 @@ class KernelPipe(ScalarPipe):
 
     def _linked(self, field: Field) -> Pipe | None:
         return self._pipes[field.index]
-
-

@@ -1,0 +1,122 @@
+/* What the Python side calls. One engine a process; every function may be called from any thread.
+ *
+ * Handles: a circuit is its address; a pipe is its address with a generation in the upper 16 bits, so that
+ * the handle of a pipe that is gone is recognised although its memory serves another pipe.
+ *
+ * build_alpha.py gives the part between the two marks to cffi as it is.
+ */
+#ifndef SUBSTRATES_ALPHA_H
+#define SUBSTRATES_ALPHA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* cdef: begin */
+
+/* Results. */
+enum {
+    ALPHA_OK = 0,
+    ALPHA_ADOPTED = 1,   /* the circuit is run by Python: admit the value there */
+    ALPHA_DEFERRED = 1,  /* it will be done when the circuit has come to it */
+    ALPHA_FORKED = 2,    /* this process is a forked child */
+    ALPHA_MEMORY = 3,    /* out of memory; nothing was done */
+    ALPHA_TIMEOUT = 4,
+    ALPHA_INTERRUPTED = 5, /* a signal came in: give Python a chance to handle it, then call again */
+    ALPHA_STOPPED = 6
+};
+
+/* What `alpha_next_event` reports. */
+enum {
+    ALPHA_EVENT_STOP = 0,
+    ALPHA_EVENT_FAULT = 1,   /* a kernel returned a fault code */
+    ALPHA_EVENT_READY = 2,   /* values wait for a circuit that Python runs */
+    ALPHA_EVENT_DROPPED = 3  /* a deferred alpha_pipe_drop is done */
+};
+
+/* The fault code of a kernel that the engine could not give room to emit. */
+enum { ALPHA_FAULT_MEMORY = -12 };
+
+typedef struct {
+    int32_t kind;
+    int32_t code;          /* FAULT: what the kernel returned */
+    uint64_t circuit;
+    uint64_t pipe;
+    uint32_t circuit_name; /* FAULT: the numbers given at creation */
+    uint32_t pipe_name;
+    uint64_t count;        /* FAULT: how many alike came one after the other */
+} alpha_event;
+
+typedef struct {
+    uint64_t pipe; /* 0: a command, to be run by alpha_run_command */
+    uint64_t bits;
+} alpha_item;
+
+typedef struct {
+    uint64_t circuits, pipes;      /* that exist */
+    uint64_t workers;              /* threads */
+    uint64_t engine_bytes;         /* mapped for circuits, pipes and their states, and held in transit buffers */
+    uint64_t used_bytes;           /* of the circuits, pipes and states that exist */
+    uint64_t allocated_bytes;      /* taken from the C heap for emissions since the start */
+    uint64_t cached_bytes;         /* ingress nodes kept for reuse */
+    uint64_t visits;               /* of circuits by workers since the start */
+    uint64_t faults;
+} alpha_facts;
+
+/* Starts the engine unless it runs. `workers`: how many processors to use. */
+int alpha_start(int workers);
+/* Ends the threads, waiting `patience_ms` at most for kernels that run. What is queued is dropped. */
+void alpha_stop(int patience_ms);
+void alpha_read_facts(alpha_facts *facts);
+/* Gives unused memory back to the system if nothing runs. */
+void alpha_trim(void);
+
+/* 0: out of memory, or forked. `adopted`: Python runs it from the start. */
+uint64_t alpha_circuit_new(uint32_t name, int adopted);
+/* The end, behind all that was accepted; what comes later is dropped. */
+int alpha_circuit_close(uint64_t circuit);
+/* Nobody refers to it any more; its pipes were dropped before. What was accepted is still delivered. */
+void alpha_circuit_drop(uint64_t circuit);
+/* Hands the circuit to Python for good; returns when no worker touches it. */
+int alpha_circuit_adopt(uint64_t circuit);
+/* Of an adopted circuit. Copies up to `room` values that wait, oldest first, and returns how many; with 0 the
+ * circuit is idle for workers: the next value that comes in raises READY. `transit`: only the transit that
+ * the circuit had when it was adopted. */
+int alpha_circuit_take(uint64_t circuit, alpha_item *items, int room, int transit);
+/* Of an adopted circuit. Whether values wait. */
+int alpha_circuit_waiting(uint64_t circuit);
+/* Of an adopted circuit that has ended: drops what waits and what comes. */
+void alpha_circuit_bury(uint64_t circuit);
+void alpha_run_command(uint64_t circuit, uint64_t bits);
+
+/* `state`: `size` bytes to start from, copied; `own`: cells, one bit each, that get the pipe's own handle.
+ * 0: out of memory. */
+uint64_t alpha_pipe_new(uint64_t circuit, uint64_t kernel, uint32_t name, const char *state, size_t size, uint64_t own);
+/* As alpha_pipe_new over memory of the caller's, which must outlive the pipe and its deferred drop. */
+uint64_t alpha_pipe_over(uint64_t circuit, uint64_t kernel, uint32_t name, void *state);
+/* Nobody holds the pipe any more. OK: gone. DEFERRED: once all accepted before is delivered; then DROPPED is
+ * reported if `report`. */
+int alpha_pipe_drop(uint64_t pipe, int report);
+int64_t *alpha_pipe_state(uint64_t pipe);
+int alpha_emit_int64(uint64_t pipe, int64_t value);
+int alpha_emit_float64(uint64_t pipe, double value);
+/* Runs the kernel of a pipe of an adopted circuit here and now. Values for other circuits are admitted there;
+ * those for this circuit are left to alpha_delivered, in order. Returns how many there are; *code is the
+ * fault code. */
+int alpha_deliver(uint64_t pipe, uint64_t bits, int32_t *code);
+void alpha_delivered(alpha_item *items, int count);
+
+/* A barrier behind all that was accepted. *waiter is 0 if there is nothing to wait for. */
+int alpha_barrier(uint64_t circuit, uint64_t *waiter);
+int alpha_wait(uint64_t waiter, int64_t timeout_ns);
+void alpha_waiter_free(uint64_t waiter);
+
+/* Waits for the next event. OK, TIMEOUT or INTERRUPTED. */
+int alpha_next_event(alpha_event *event, int64_t timeout_ns);
+
+/* Kernels of the engine's own: ignore; emit to the handles in the state (the first cell counts them). */
+uint64_t alpha_kernel_discard(void);
+uint64_t alpha_kernel_fan_out(void);
+
+/* cdef: end */
+
+#endif

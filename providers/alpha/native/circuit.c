@@ -1,0 +1,111 @@
+/* Admission and the end of circuits. */
+#include "engine.h"
+
+#include <stdlib.h>
+
+bool pipe_is(struct pipe *pipe, uint64_t handle) {
+    return load_relaxed(&pipe->handle) == handle;
+}
+
+enum admitted circuit_admit(
+    struct worker *worker, struct circuit *circuit, uint64_t pipe, uint64_t bits, bool command) {
+    if (!command && load_relaxed(&circuit->closing)) {
+        return ADMITTED_DROPPED;
+    }
+    struct node *node = node_take(worker);
+    if (node == NULL) {
+        return ADMITTED_MEMORY;
+    }
+    node->pipe = pipe;
+    node->bits = bits;
+    uintptr_t last = load_relaxed(&circuit->ingress);
+    do {
+        if (last == CLOSED) {
+            node_give(worker, node);
+            return ADMITTED_DROPPED;
+        }
+        node->next = last <= BUSY ? NULL : (struct node *)last;
+    } while (!replace_both_weak(&circuit->ingress, &last, (uintptr_t)node));
+    if (last == IDLE) {
+        schedule(worker, circuit);
+    }
+    return ADMITTED;
+}
+
+static struct node *oldest_first(uintptr_t newest) {
+    if (newest <= CLOSED) {
+        return NULL;
+    }
+    struct node *node = (struct node *)newest, *list = NULL;
+    while (node != NULL) {
+        struct node *next = node->next;
+        node->next = list;
+        list = node;
+        node = next;
+    }
+    return list;
+}
+
+struct node *circuit_take(struct circuit *circuit) {
+    return oldest_first(swap_acquire(&circuit->ingress, BUSY));
+}
+
+bool circuit_rest(struct circuit *circuit) {
+    uintptr_t expected = BUSY;
+    return replace_both(&circuit->ingress, &expected, IDLE);
+}
+
+void pipe_drop(uint64_t handle, bool report) {
+    struct pipe *pipe = pipe_of(handle);
+    store_relaxed(&pipe->handle, 0);
+    pipe_free(pipe);
+    if (report) {
+        event_dropped(handle);
+    }
+}
+
+/* Frees a list of nodes that nobody will receive; commands among them still take effect. Returns whether the
+ * release of the circuit was one of them. */
+static bool discard(struct worker *worker, struct node *list) {
+    bool released = false;
+    while (list != NULL) {
+        struct node *next = list->next;
+        uint64_t pipe = list->pipe, bits = list->bits;
+        node_give(worker, list);
+        if (pipe == 0) {
+            circuit_command(bits);
+            released |= (bits & COMMAND_MASK) == COMMAND_RELEASE;
+        }
+        list = next;
+    }
+    return released;
+}
+
+/* The circuit's last moment. Afterwards it may be freed by whoever drops it. Returns whether that was asked
+ * for already, so that it is the caller who has to free it. */
+bool circuit_end(struct worker *worker, struct circuit *circuit) {
+    struct node *rest = circuit->pending;
+    circuit->pending = NULL;
+    free(circuit->parked);
+    circuit->parked = NULL;
+    bool released = discard(worker, rest);
+    return discard(worker, oldest_first(swap_both(&circuit->ingress, CLOSED))) || released;
+}
+
+void circuit_command(uint64_t bits) {
+    uint64_t argument = bits & ~(uint64_t)COMMAND_MASK;
+    switch ((enum command)(bits & COMMAND_MASK)) {
+    case COMMAND_BARRIER:
+        waiter_done(argument);
+        break;
+    case COMMAND_DROP:
+    case COMMAND_DROP_REPORT: {
+        struct pipe *pipe = (struct pipe *)(uintptr_t)argument;
+        pipe_drop(load_relaxed(&pipe->handle), (bits & COMMAND_MASK) == COMMAND_DROP_REPORT);
+        break;
+    }
+    case COMMAND_CLOSE:
+    case COMMAND_RELEASE: /* these two end the visit: see visit() */
+        break;
+    }
+}

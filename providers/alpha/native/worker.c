@@ -1,0 +1,273 @@
+/* Visits: delivering what a circuit has. The hot path of the engine. */
+#include "engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A kernel found the window full: move what is left to the front, or take a larger buffer. */
+static int32_t grow(substrates_context *context) {
+    struct worker *worker = (struct worker *)context;
+    size_t waiting = (size_t)(context->tail - worker->head);
+    size_t emitted = (size_t)(context->tail - worker->start);
+    size_t room = (size_t)(worker->end - worker->base);
+    substrates_slot *base = worker->base;
+    if (waiting > room / 2) {
+        if (room > SIZE_MAX / 2 / sizeof *base) {
+            return ALPHA_FAULT_MEMORY;
+        }
+        base = malloc(2 * room * sizeof *base);
+        if (base == NULL) {
+            return ALPHA_FAULT_MEMORY;
+        }
+        worker->allocated_bytes_own += 2 * room * sizeof *base;
+        store_relaxed(&worker->allocated_bytes, worker->allocated_bytes_own);
+        memory_account((int64_t)(room * sizeof *base));
+        memcpy(base, worker->head, waiting * sizeof *base);
+        free(worker->base);
+        worker->base = base;
+        worker->end = base + 2 * room;
+        context->limit = worker->end;
+    } else {
+        memmove(base, worker->head, waiting * sizeof *base);
+    }
+    worker->head = base;
+    context->tail = base + waiting;
+    worker->start = context->tail - emitted;
+    return 0;
+}
+
+int worker_open(struct worker *worker) {
+    worker->base = malloc(TRANSIT_SLOTS * sizeof *worker->base);
+    if (worker->base == NULL) {
+        return ALPHA_MEMORY;
+    }
+    memory_account((int64_t)(TRANSIT_SLOTS * sizeof *worker->base));
+    worker->end = worker->base + TRANSIT_SLOTS;
+    worker->head = worker->start = worker->base;
+    worker->context.tail = worker->base;
+    worker->context.limit = worker->end;
+    worker->context.grow = grow;
+    return ALPHA_OK;
+}
+
+void worker_close(struct worker *worker) {
+    memory_account(-(int64_t)((size_t)(worker->end - worker->base) * sizeof *worker->base));
+    free(worker->base);
+    worker->base = NULL;
+    nodes_return(worker);
+    add_relaxed(&engine.allocated_bytes, worker->allocated_bytes_own);
+    worker->allocated_bytes_own = 0;
+    store_relaxed(&worker->allocated_bytes, 0);
+}
+
+/* A buffer that one burst has made large goes back once it is empty. */
+static void shrink(struct worker *worker) {
+    size_t room = (size_t)(worker->end - worker->base);
+    if (room <= 64 * TRANSIT_SLOTS) {
+        return;
+    }
+    substrates_slot *base = malloc(TRANSIT_SLOTS * sizeof *base);
+    if (base == NULL) {
+        return;
+    }
+    memory_account(-(int64_t)((room - TRANSIT_SLOTS) * sizeof *base));
+    free(worker->base);
+    worker->base = worker->head = worker->start = worker->context.tail = base;
+    worker->end = worker->context.limit = base + TRANSIT_SLOTS;
+}
+
+/* Sorts what the kernel emitted, from worker->start to the tail: other circuits' values are admitted there,
+ * this circuit's close up and stay as transit. */
+void route(struct worker *worker, struct circuit *circuit) {
+    substrates_slot *kept = worker->start;
+    substrates_slot *end = worker->context.tail;
+    for (substrates_slot *slot = kept; slot != end; slot++) {
+        uint64_t handle = slot->pipe, bits = slot->bits;
+        if (handle == 0) {
+            continue;
+        }
+        struct pipe *pipe = pipe_of(handle);
+        if (unlikely(!pipe_is(pipe, handle))) {
+            continue;
+        }
+        struct circuit *target = load_relaxed(&pipe->circuit);
+        if (target == circuit) {
+            kept->pipe = handle;
+            kept->bits = bits;
+            kept++;
+        } else {
+            __builtin_prefetch(pipe->state);
+            if (unlikely(circuit_admit(worker, target, handle, bits, false) == ADMITTED_MEMORY)) {
+                event_fault(target, pipe, handle, ALPHA_FAULT_MEMORY);
+            }
+        }
+    }
+    worker->context.tail = kept;
+}
+
+/* The watcher asked for the processor. Returns whether the circuit has to be put back. */
+static bool yields(struct worker *worker, struct circuit *circuit) {
+    store_relaxed(&worker->preempt, 0);
+    return spread(worker) || load_relaxed(&circuit->adopted) || load_relaxed(&engine.stopping);
+}
+
+/* Delivers the transit until it is empty (true) or the time slice is over (false). */
+static bool drain(struct worker *worker, struct circuit *circuit) {
+    substrates_context *context = &worker->context;
+    while (worker->head != context->tail) {
+        uint64_t handle = worker->head->pipe;
+        uint64_t bits = worker->head->bits;
+        struct pipe *pipe = pipe_of(handle);
+        substrates_kernel kernel = pipe->kernel;
+        void *state = pipe->state;
+        int32_t code;
+        if (worker->head + 1 == context->tail) {
+            /* The last slot is in hand and the buffer empty. It is rewound, so that a circuit that feeds
+             * itself always writes and reads the same slot; while the kernel emits one value to its own pipe
+             * there is nothing to look up and nothing to route. */
+            substrates_slot *base = worker->base;
+            worker->head = base;
+            worker->start = base;
+            for (;;) {
+                context->tail = base;
+                code = kernel(context, state, bits);
+                if (unlikely(context->tail != base + 1) || unlikely(base->pipe != handle)) {
+                    break;
+                }
+                bits = base->bits;
+                if (unlikely(code != 0) || unlikely(load_relaxed(&worker->preempt))) {
+                    break;
+                }
+            }
+        } else {
+            worker->head++;
+            worker->start = context->tail;
+            code = kernel(context, state, bits);
+        }
+        if (unlikely(code != 0)) {
+            event_fault(circuit, pipe, handle, code);
+        }
+        if (context->tail != worker->start) {
+            route(worker, circuit);
+        }
+        if (unlikely(load_relaxed(&worker->preempt)) && yields(worker, circuit)) {
+            return worker->head == context->tail;
+        }
+    }
+    return true;
+}
+
+/* Puts the transit aside, so that another circuit can use the buffer. False: no memory, go on. */
+static bool park_transit(struct worker *worker, struct circuit *circuit) {
+    size_t count = (size_t)(worker->context.tail - worker->head);
+    if (count > 0) {
+        struct transit *parked = malloc(sizeof *parked + count * sizeof parked->slots[0]);
+        if (parked == NULL) {
+            return false;
+        }
+        worker->allocated_bytes_own += sizeof *parked + count * sizeof parked->slots[0];
+        store_relaxed(&worker->allocated_bytes, worker->allocated_bytes_own);
+        parked->count = count;
+        memcpy(parked->slots, worker->head, count * sizeof parked->slots[0]);
+        circuit->parked = parked;
+        worker->head = worker->start = worker->context.tail = worker->base;
+        shrink(worker);
+    }
+    return true;
+}
+
+static void resume_transit(struct worker *worker, struct circuit *circuit) {
+    struct transit *parked = circuit->parked;
+    circuit->parked = NULL;
+    size_t count = parked->count;
+    if (count > (size_t)(worker->end - worker->base)) {
+        /* Not in this buffer; the parked one is as good, with its head cut off. */
+        substrates_slot *base = malloc(2 * count * sizeof *base);
+        if (base == NULL) {
+            circuit->parked = parked; /* later, when there is memory */
+            return;
+        }
+        memory_account((int64_t)((2 * count - (size_t)(worker->end - worker->base)) * sizeof *base));
+        free(worker->base);
+        worker->base = base;
+        worker->end = worker->context.limit = base + 2 * count;
+    }
+    memcpy(worker->base, parked->slots, count * sizeof parked->slots[0]);
+    worker->head = worker->start = worker->base;
+    worker->context.tail = worker->base + count;
+    free(parked);
+}
+
+/* Gives an adopted circuit up, as it is and not idle: Python waits for the mark and takes it from there. */
+void hand_over(struct circuit *circuit) {
+    add_relaxed(&engine.python_busy, 1);
+    store_release(&circuit->handed, 1);
+}
+
+void visit(struct worker *worker, struct circuit *circuit) {
+    worker->circuit = circuit;
+    if (unlikely(circuit->parked != NULL)) {
+        if (load_relaxed(&circuit->adopted)) {
+            hand_over(circuit);
+            return;
+        }
+        resume_transit(worker, circuit);
+        if (circuit->parked != NULL) {
+            schedule(NULL, circuit);
+            return;
+        }
+    }
+    for (;;) {
+        if (worker->head != worker->context.tail && !drain(worker, circuit)) {
+            if (park_transit(worker, circuit)) {
+                if (load_relaxed(&circuit->adopted)) {
+                    hand_over(circuit);
+                } else {
+                    queue_push(&engine.injection, circuit);
+                }
+                return;
+            }
+            continue;
+        }
+        if (unlikely(load_relaxed(&circuit->adopted))) {
+            hand_over(circuit);
+            return;
+        }
+        struct node *node = circuit->pending;
+        if (node == NULL) {
+            uintptr_t seen = load_relaxed(&circuit->ingress);
+            if (seen == BUSY && circuit_rest(circuit)) {
+                return;
+            }
+            node = circuit_take(circuit);
+            if (unlikely(node == NULL)) {
+                continue;
+            }
+        } else if (unlikely(load_relaxed(&worker->preempt)) && yields(worker, circuit)) {
+            queue_push(&engine.injection, circuit);
+            return;
+        }
+        circuit->pending = node->next;
+        uint64_t handle = node->pipe, bits = node->bits;
+        node_give(worker, node);
+        if (likely(handle != 0)) {
+            if (likely(pipe_is(pipe_of(handle), handle))) {
+                worker->base->pipe = handle;
+                worker->base->bits = bits;
+                worker->head = worker->start = worker->base;
+                worker->context.tail = worker->base + 1;
+            }
+        } else if ((bits & COMMAND_MASK) == COMMAND_CLOSE) {
+            if (circuit_end(worker, circuit)) {
+                circuit_free(circuit);
+            }
+            return;
+        } else if ((bits & COMMAND_MASK) == COMMAND_RELEASE) {
+            circuit_end(worker, circuit);
+            circuit_free(circuit);
+            return;
+        } else {
+            circuit_command(bits);
+        }
+    }
+}

@@ -1,0 +1,13 @@
+# What cffi makes of native/alpha.h; types of C are Any here.
+from typing import Any
+
+class _Lib:
+    def __getattr__(self, name: str) -> Any: ...
+
+class _FFI:
+    NULL: Any
+    def new(self, declaration: str, initial: Any = ...) -> Any: ...
+    def buffer(self, data: Any, size: int = ...) -> Any: ...
+
+lib: _Lib
+ffi: _FFI

@@ -1,0 +1,313 @@
+"""Circuits of alpha.
+
+Where a circuit's queue lives
+-----------------------------
+A circuit that has only kernels is *native*: its queue is in the engine, workers run it without the GIL, and
+the Python object is a handle. A circuit with a Python receptor is run by the object lane, its queue is a
+Python deque. It begins as neither; its first pipe decides.
+
+A circuit that has both is run by the object lane, and stays so: it is *adopted*. Kernels of other circuits
+still emit to it natively, into its ingress in the engine, which is then the *tail* of its queue: whoever
+appends to the queue first moves over what waits in the tail, and the runner does so when the queue is empty.
+So there is one order over both lanes: what was in the tail was admitted before what is appended now. The
+kernels of an adopted circuit are run by the lane's thread, each by one call.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import substrates
+from substrates.kernel import Binding, Lane
+from substrates_base import LaneCircuit, Name, Pipe, Subject, discard
+
+from ._engine import ffi, lib
+from .pipes import NATIVE_KINDS, KernelPipe, KernelReceiver, ScalarPipe, kernel_pipe, native_pipe
+
+if TYPE_CHECKING:
+    from .provider import AlphaCortex
+
+__all__ = ["Circuit"]
+
+ROOM = 256
+"""Values moved from the tail to the queue at a time."""
+PATIENCE_NS = 100_000_000
+"""The longest stay in the engine while waiting, so that signals are handled whichever thread they reach."""
+
+
+class _Tail:
+    """What Python appends to when a circuit has a queue in Python and a tail in the engine."""
+
+    __slots__ = ("_circuit", "lock")
+
+    def __init__(self, circuit: Circuit) -> None:
+        self._circuit = circuit
+        self.lock = threading.RLock()
+
+    def append(self, item: Any) -> None:
+        """Append `item` behind everything that was admitted before."""
+        circuit = self._circuit
+        with self.lock:
+            if lib.alpha_circuit_waiting(circuit._handle):
+                circuit._bring()
+            circuit._queue.append(item)
+
+
+class _Command:
+    """Stands in a queue where a pipe stands: a native command that was admitted before the adoption."""
+
+    __slots__ = ("_bits", "_handle")
+
+    def __init__(self, handle: int, bits: int) -> None:
+        self._handle = handle
+        self._bits = bits
+
+    def _receive(self, value: Any) -> None:
+        lib.alpha_run_command(self._handle, self._bits)
+
+    _discarded = _receive
+
+
+class _Drop:
+    """Stands in a queue where a pipe stands: the end of a pipe of an adopted circuit."""
+
+    __slots__ = ("_circuit", "_handle")
+
+    def __init__(self, circuit: Circuit, handle: int) -> None:
+        self._circuit = circuit
+        self._handle = handle
+
+    def _receive(self, value: Any) -> None:
+        self._circuit._receivers.pop(self._handle, None)
+        self._circuit._cortex.subjects.pop(self._handle, None)
+        lib.alpha_pipe_drop(self._handle, 0)
+
+    _discarded = _receive
+
+
+class Circuit(LaneCircuit):
+    """A circuit of the alpha engine.
+
+    `_handle` is 0 until the first pipe of a scalar lane; `_tail` is set while Python runs a circuit that
+    has a native part.
+    """
+
+    __slots__ = ("_handle", "_receivers", "_tail")
+
+    _cortex: AlphaCortex
+
+    def __init__(self, cortex: AlphaCortex, name: Name) -> None:
+        super().__init__(cortex, name, cortex.workers)
+        self._handle = 0
+        self._tail: _Tail | None = None
+
+    @property
+    def subject(self) -> Subject:
+        if self._subject is None:
+            with self._cortex.lock:
+                if self._subject is None:
+                    root = self._cortex.subject
+                    if self._handle:
+                        self._subject = self._cortex.native_subject(
+                            substrates.Circuit, self._handle, self._name, root
+                        )
+                    else:
+                        self._subject = Subject(substrates.Circuit, self._name, root)
+        return self._subject
+
+    def _own_pipe(self, target: Any, operation: str) -> Pipe | None:
+        if type(target) in NATIVE_KINDS and target._circuit._cortex is self._cortex:
+            own: Pipe = target
+            return own
+        return super()._own_pipe(target, operation)
+
+    def claim(self) -> None:
+        """Have the lane run this circuit: values wait in its tail."""
+        if not self._scheduled:
+            self._claim()
+
+    # -- the engine interface
+
+    def _receptor_pipe(self, name: Name | None, receive: Callable[[Any], object], lane: Lane) -> Pipe:
+        if lane is Lane.OBJECT:
+            return super()._receptor_pipe(name, receive, lane)
+        if receive is discard and self._ingress is None:
+            return self._native_pipe(name, lane, lib.alpha_kernel_discard(), b"", None)
+        self._open_lane()
+        return ScalarPipe(self, self._native(), name, receive, lane)
+
+    def _kernel_pipe(self, name: Name | None, binding: Binding[Any]) -> Pipe:
+        return kernel_pipe(self, self._handle or self._native(), name, binding)
+
+    def _forwarding_pipe(self, name: Name | None, targets: Sequence[Pipe]) -> Pipe:
+        lane = targets[0].lane if targets else Lane.OBJECT
+        if (
+            lane is Lane.OBJECT
+            or self._ingress is not None
+            or any(target.lane is not lane for target in targets)
+        ):
+            return super()._forwarding_pipe(name, targets)
+        handles: list[int] = [target._handle for target in targets]  # type: ignore[attr-defined]
+        cells = b"".join(number.to_bytes(8, "little") for number in (len(handles), *handles))
+        return self._native_pipe(name, lane, lib.alpha_kernel_fan_out(), cells, tuple(targets))
+
+    def _native_pipe(
+        self, name: Name | None, lane: Lane, kernel: int, state: bytes, targets: tuple[Pipe, ...] | None
+    ) -> KernelPipe:
+        return native_pipe(self, self._native(), name, lane, kernel, state, 0, targets)
+
+    def _barrier(self, timeout: float | None) -> bool:
+        self._workers.check_process()
+        if self._ingress is None:
+            if not self._handle:
+                return True
+            waiter = ffi.new("uint64_t *")
+            result = lib.alpha_barrier(self._handle, waiter)
+            if result == lib.ALPHA_OK:
+                return not waiter[0] or self._wait(waiter[0], timeout)
+            if result != lib.ALPHA_ADOPTED:
+                self._cortex.check(result)
+            self._open_lane()
+        return super()._barrier(timeout)
+
+    def _wait(self, waiter: int, timeout: float | None) -> bool:
+        try:
+            self._workers.about_to_block()
+            deadline = None if timeout is None else monotonic() + timeout
+            while True:
+                slice_ns = PATIENCE_NS
+                if deadline is not None:
+                    slice_ns = max(0, min(slice_ns, int((deadline - monotonic()) * 1e9)))
+                result = lib.alpha_wait(waiter, slice_ns)
+                if result in (lib.ALPHA_OK, lib.ALPHA_STOPPED):
+                    return True
+                if deadline is not None and monotonic() >= deadline:
+                    return False
+        finally:
+            lib.alpha_waiter_free(waiter)
+
+    def _end(self) -> None:
+        with self._cortex.lock:
+            if self._handle:
+                result = lib.alpha_circuit_close(self._handle)
+                if self._ingress is None:
+                    if result == lib.ALPHA_MEMORY:
+                        self._cortex.check(result)
+                    return
+        tail = self._tail
+        if tail is None:
+            super()._end()
+        else:
+            with tail.lock:
+                self._bring()
+                super()._end()
+
+    def _dropped(self) -> None:
+        super()._dropped()
+        if self._handle:
+            self._cortex.subjects.pop(self._handle, None)
+            lib.alpha_circuit_drop(self._handle)
+
+    # -- the native part
+
+    def _native(self) -> int:
+        """Return the handle, making the native part with the first scalar pipe."""
+        if not self._handle:
+            self._cortex.start()
+            with self._cortex.lock:
+                if not self._handle:
+                    lane_runs = self._ingress is not None
+                    handle: int = lib.alpha_circuit_new(self._cortex.number(self._name), lane_runs)
+                    if not handle:
+                        self._workers.check_process()
+                        self._cortex.check(lib.ALPHA_MEMORY)
+                    if self._subject is not None:
+                        self._cortex.subjects[handle] = self._subject
+                    self._handle = handle
+                    if lane_runs:
+                        self._join_lanes()
+                        if not self._closing:
+                            self._ingress = self._tail
+        return self._handle
+
+    def _join_lanes(self) -> _Tail:
+        self._receivers: dict[int, Any] = {}
+        self._tail = _Tail(self)
+        self._cortex.adopted[self._handle] = self
+        return self._tail
+
+    def _open_lane(self) -> None:
+        if self._ingress is None and self._handle:
+            # Outside the cortex's lock: it may have to wait for a kernel that is running.
+            self._cortex.check(lib.alpha_circuit_adopt(self._handle))
+        super()._open_lane()
+
+    def _open_ingress(self) -> Any:
+        if not self._handle:
+            return self._queue
+        self._cortex.check(lib.alpha_circuit_adopt(self._handle))
+        tail = self._join_lanes()
+        with tail.lock:
+            self._transit = deque()
+            items = ffi.new("alpha_item[]", ROOM)
+            while count := lib.alpha_circuit_take(self._handle, items, ROOM, 1):
+                self._transit.extend(self._received(items[at].pipe, items[at].bits) for at in range(count))
+            self._bring()
+        if self._transit or self._queue:
+            self._claim()
+        return tail
+
+    def _bring(self) -> bool:
+        """Move what waits in the tail to the queue; the caller holds the tail's lock."""
+        items = ffi.new("alpha_item[]", ROOM)
+        brought = False
+        while count := lib.alpha_circuit_take(self._handle, items, ROOM, 0):
+            brought = True
+            self._queue.extend(self._received(items[at].pipe, items[at].bits) for at in range(count))
+        return brought
+
+    def _more(self) -> bool:
+        tail = self._tail
+        if tail is None:
+            return False
+        with tail.lock:
+            return self._bring()
+
+    def _bury(self) -> None:
+        super()._bury()
+        if self._handle:
+            lib.alpha_circuit_bury(self._handle)
+
+    def _received(self, handle: int, bits: int) -> tuple[Any, Any]:
+        """Return the queue's item for a native value."""
+        if not handle:
+            return _Command(self._handle, bits), None
+        receiver = self._receiver(handle)
+        return receiver, receiver.value_of(bits)
+
+    def _receiver(self, handle: int) -> Any:
+        receiver = self._receivers.get(handle)
+        if receiver is None:
+            receiver = self._receivers[handle] = KernelReceiver(self, handle, self._name)
+        return receiver
+
+    def _admit_to_kernel(self, handle: int, bits: int) -> None:
+        """Admit a value from Python for a kernel of this adopted circuit."""
+        self._open_lane()
+        self._admit((self._receiver(handle), bits))
+
+    def _drop_pipe(self, handle: int) -> None:
+        """End a pipe of an adopted circuit, behind what was admitted to it."""
+        item = (_Drop(self, handle), None)
+        if self._ended:
+            item[0]._receive(None)
+        elif self._closing:
+            self._queue.append(item)
+        else:
+            self._ingress.append(item)
+        if not self._scheduled and not self._workers.forked and not self._ended:
+            self._claim()

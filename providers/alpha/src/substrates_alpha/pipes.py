@@ -1,0 +1,359 @@
+"""Pipes of alpha's scalar lanes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import substrates
+from substrates.kernel import SELF, Binding, Field, Kernel, Lane, State
+from substrates_base import Name, Pipe, Subject, checked_target
+
+from ._engine import ffi, lib
+
+if TYPE_CHECKING:
+    from .circuits import Circuit
+
+__all__ = [
+    "NATIVE_KINDS",
+    "KernelError",
+    "KernelPipe",
+    "KernelReceiver",
+    "ScalarPipe",
+    "kernel_pipe",
+    "native_pipe",
+]
+
+_emit_int64 = lib.alpha_emit_int64
+_emit_float64 = lib.alpha_emit_float64
+_pipe_new = lib.alpha_pipe_new
+_MASK = 2**64 - 1
+CELL = 8
+"""Bytes of a state's field."""
+
+
+class KernelError(RuntimeError):
+    """A kernel returned a fault code.
+
+    Attributes:
+        code: what it returned.
+        count: how many alike came one after the other before Python took notice.
+    """
+
+    def __init__(self, code: int, count: int = 1) -> None:
+        reason = "no memory to emit into" if code == lib.ALPHA_FAULT_MEMORY else f"fault code {code}"
+        super().__init__(f"the kernel failed: {reason}" + (f" ({count} times)" if count > 1 else ""))
+        self.code = code
+        self.count = count
+
+
+class _NativePipe(Pipe):
+    """A pipe that the engine knows by a handle."""
+
+    __slots__ = ("_handle",)
+
+    _circuit: Circuit
+    _handle: int
+
+    @property
+    def subject(self) -> Subject:
+        subject = self._subject
+        if subject is None:
+            circuit = self._circuit
+            subject = self._subject = circuit._cortex.native_subject(
+                substrates.Pipe, self._handle, self._name or circuit._name, circuit.subject
+            )
+        return subject
+
+
+class KernelPipe(_NativePipe):
+    """A pipe to a kernel.
+
+    `_targets` keeps the pipes alive that the state's fields refer to: None, one pipe, or a tuple of pipes.
+    """
+
+    __slots__ = ("_kernel", "_targets")
+
+    _kernel: Kernel[Any] | None
+    _targets: Any
+
+    @property
+    def state(self) -> State:
+        kernel = self._kernel
+        if kernel is None:
+            return super().state
+        size = kernel.state_type.layout.size
+        cells = ffi.buffer(lib.alpha_pipe_state(self._handle), size) if size else b""
+        return kernel.state_type(memoryview(cells), self)
+
+    def _link(self, field: Field, target: Any) -> None:
+        own: Any = None if target is None else checked_target(self, field, target, "pipe")
+        cells = lib.alpha_pipe_state(self._handle)
+        cells[field.index] = 0 if own is None else _signed(own._handle)
+        held = {cells[other.index] & _MASK for other in self._fields() if other.is_pipe}
+        pipes = {
+            pipe._handle: pipe
+            for pipe in (*_kept(self._targets), own)
+            if pipe is not None and pipe._handle in held
+        }
+        pipes.pop(self._handle, None)
+        self._targets = tuple(pipes.values()) or None
+
+    def _linked(self, field: Field) -> Pipe | None:
+        handle = lib.alpha_pipe_state(self._handle)[field.index] & _MASK
+        if handle == self._handle:
+            return self
+        return next((pipe for pipe in _kept(self._targets) if pipe._handle == handle), None)
+
+    def _fields(self) -> tuple[Field, ...]:
+        return () if self._kernel is None else self._kernel.state_type.layout.fields
+
+    def _failed(self, result: int, value: Any) -> None:
+        """Go on where the engine could not take a value."""
+        circuit = self._circuit
+        if result == lib.ALPHA_ADOPTED:
+            circuit._admit_to_kernel(self._handle, self.lane.to_bits(self.lane.admit(value)))
+        else:
+            circuit._cortex.check(result)
+
+    def __del__(self) -> None:
+        circuit, handle = self._circuit, self._handle
+        cortex = circuit._cortex
+        if not handle or cortex.workers.forked:
+            return
+        if circuit._tail is not None:
+            circuit._drop_pipe(handle)
+            return
+        cortex.subjects.pop(handle, None)
+        targets = self._targets
+        if targets is None:
+            lib.alpha_pipe_drop(handle, 0)
+            return
+        # What was accepted will still be emitted to the targets: they live until it is.
+        cortex.limbo[handle] = targets
+        if lib.alpha_pipe_drop(handle, 1) != lib.ALPHA_DEFERRED:
+            cortex.limbo.pop(handle, None)
+
+
+class Int64KernelPipe(KernelPipe):
+    """A pipe to a kernel of the int64 lane."""
+
+    __slots__ = ()
+
+    @property
+    def lane(self) -> Lane:
+        return Lane.INT64
+
+    def emit(self, value: Any, /) -> None:
+        try:
+            result = _emit_int64(self._handle, value)
+        except (TypeError, OverflowError):
+            result = _emit_int64(self._handle, Lane.INT64.admit(value))
+        if result:
+            self._failed(result, value)
+
+
+class Float64KernelPipe(KernelPipe):
+    """A pipe to a kernel of the float64 lane."""
+
+    __slots__ = ()
+
+    @property
+    def lane(self) -> Lane:
+        return Lane.FLOAT64
+
+    def emit(self, value: Any, /) -> None:
+        try:
+            result = _emit_float64(self._handle, value)
+        except (TypeError, OverflowError):
+            result = _emit_float64(self._handle, Lane.FLOAT64.admit(value))
+        if result:
+            self._failed(result, value)
+
+
+_KINDS: dict[Lane, type[KernelPipe]] = {Lane.INT64: Int64KernelPipe, Lane.FLOAT64: Float64KernelPipe}
+NATIVE_KINDS = frozenset(_KINDS.values())
+"""The types of pipes to kernels."""
+
+
+def kernel_pipe(
+    circuit: Circuit, circuit_handle: int, name: Name | None, binding: Binding[Any]
+) -> KernelPipe:
+    """Make a pipe to a kernel, with a state of its own.
+
+    Raises:
+        ProviderMismatchFault: a field is bound to a pipe of another provider.
+        ConfigurationError: the kernel cannot be compiled.
+        MemoryError: the engine has no room.
+    """
+    kernel = binding.kernel
+    state = binding.memory
+    own = 0
+    targets: Any = None
+    if binding.links:
+        cells = None
+        for field, target in binding.links:
+            if target is SELF:
+                own |= 1 << field.index
+                continue
+            linked: Any = circuit._own_pipe(target, "pipe")
+            if cells is None:
+                cells = bytearray(state)
+            struct.pack_into("=Q", cells, field.index * CELL, linked._handle)
+            targets = linked if targets is None else (*_kept(targets), linked)
+        if cells is not None:
+            state = bytes(cells)
+    pipe = native_pipe(
+        circuit, circuit_handle, name, kernel.lane, kernel.address(), state, own & _MASK, targets
+    )
+    pipe._kernel = kernel
+    if own > _MASK:
+        memory = lib.alpha_pipe_state(pipe._handle)
+        for field, target in binding.links:
+            if target is SELF:
+                memory[field.index] = _signed(pipe._handle)
+    return pipe
+
+
+def native_pipe(
+    circuit: Circuit,
+    circuit_handle: int,
+    name: Name | None,
+    lane: Lane,
+    address: int,
+    state: bytes,
+    own: int,
+    targets: Any,
+) -> KernelPipe:
+    """Make a pipe to the native function at `address`.
+
+    Args:
+        circuit: its circuit.
+        circuit_handle: the circuit's native part.
+        name: None for the circuit's.
+        lane: of the values.
+        address: of the function.
+        state: its initial memory.
+        own: the cells, one bit each, that get the pipe's own handle.
+        targets: what the state refers to, kept alive.
+    """
+    kind = _KINDS[lane]
+    pipe = kind.__new__(kind)
+    pipe._circuit = circuit
+    pipe._name = name
+    pipe._subject = None
+    pipe._kernel = None
+    pipe._targets = targets
+    cortex = circuit._cortex
+    pipe._handle = handle = _pipe_new(
+        circuit_handle, address, cortex.number(name or circuit._name), state, len(state), own
+    )
+    if not handle:
+        cortex.check(lib.ALPHA_MEMORY)
+    return pipe
+
+
+class ScalarPipe(_NativePipe):
+    """A pipe of a scalar lane to a Python callable; kernels of other circuits emit to it by its handle."""
+
+    __slots__ = ("_receiver",)
+
+    def __init__(
+        self,
+        circuit: Circuit,
+        circuit_handle: int,
+        name: Name | None,
+        receive: Callable[[Any], object],
+        lane: Lane,
+    ) -> None:
+        super().__init__(circuit, name)
+        self._handle = 0
+        cortex = circuit._cortex
+        discarding = lib.alpha_kernel_discard()  # never called: Python runs the circuit
+        handle = _pipe_new(circuit_handle, discarding, cortex.number(name or circuit._name), b"", 0, 0)
+        if not handle:
+            cortex.check(lib.ALPHA_MEMORY)
+        self._handle = handle
+        self._receiver = ScalarReceiver(circuit, handle, name or circuit._name, receive, lane)
+        circuit._receivers[handle] = self._receiver
+
+    @property
+    def lane(self) -> Lane:
+        return self._receiver.lane
+
+    def emit(self, value: Any, /) -> None:
+        receiver = self._receiver
+        self._circuit._admit((receiver, receiver.lane.admit(value)))
+
+    def __del__(self) -> None:
+        if self._handle and not self._circuit._cortex.workers.forked:
+            self._circuit._drop_pipe(self._handle)
+
+
+class _Receiver:
+    """Stands in a queue where a pipe stands: what receives the values of a handle.
+
+    Not the pipe itself, so that values on their way do not keep the pipe from ending in its turn.
+    """
+
+    __slots__ = ("_circuit", "_handle", "_name")
+
+    def __init__(self, circuit: Circuit, handle: int, name: Name) -> None:
+        self._circuit = circuit
+        self._handle = handle
+        self._name = name
+
+    @property
+    def subject(self) -> Subject:
+        circuit = self._circuit
+        return circuit._cortex.native_subject(substrates.Pipe, self._handle, self._name, circuit.subject)
+
+
+class ScalarReceiver(_Receiver):
+    """A Python callable behind a scalar pipe."""
+
+    __slots__ = ("_receive", "lane")
+
+    def __init__(
+        self, circuit: Circuit, handle: int, name: Name, receive: Callable[[Any], object], lane: Lane
+    ) -> None:
+        super().__init__(circuit, handle, name)
+        self._receive = receive
+        self.lane = lane
+
+    def value_of(self, bits: int) -> int | float:
+        """Return the value that a kernel emitted."""
+        return self.lane.from_bits(_signed(bits))
+
+
+class KernelReceiver(_Receiver):
+    """A kernel of an adopted circuit: the lane's thread runs it, by one call into the engine a value."""
+
+    __slots__ = ("_code",)
+
+    def __init__(self, circuit: Circuit, handle: int, name: Name) -> None:
+        super().__init__(circuit, handle, name)
+        self._code = ffi.new("int32_t *")
+
+    def value_of(self, bits: int) -> int:
+        """Return what stands in the queue for the bits of a value."""
+        return bits
+
+    def _receive(self, bits: int) -> None:
+        count = lib.alpha_deliver(self._handle, bits & _MASK, self._code)
+        if count:
+            items = ffi.new("alpha_item[]", count)
+            lib.alpha_delivered(items, count)
+            circuit = self._circuit
+            circuit._transit.extend(circuit._received(items[at].pipe, items[at].bits) for at in range(count))
+        if self._code[0]:
+            raise KernelError(self._code[0])
+
+
+def _kept(targets: Any) -> tuple[Any, ...]:
+    return () if targets is None else targets if isinstance(targets, tuple) else (targets,)
+
+
+def _signed(handle: int) -> int:
+    return handle - 2**64 if handle >= 2**63 else handle

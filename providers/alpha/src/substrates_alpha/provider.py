@@ -1,0 +1,171 @@
+"""Cortex and provider of the alpha engine."""
+
+from __future__ import annotations
+
+import logging
+import platform
+import sys
+import sysconfig
+import threading
+import weakref
+from collections.abc import Mapping
+from typing import Any
+
+import substrates
+from substrates.spi import Provider
+from substrates_base import Cortex, Name, Subject, Workers, usable_cores
+
+from ._engine import ffi, lib
+from .circuits import Circuit
+from .pipes import KernelError
+
+__all__ = ["AlphaCortex", "AlphaProvider"]
+
+VERSION = "0.1.0"
+STOP_PATIENCE_MS = 500
+"""How long the interpreter's exit waits for kernels that are still running."""
+
+_log = logging.getLogger("substrates")
+
+
+class AlphaCortex(Cortex):
+    """The cortex of the alpha engine.
+
+    Subjects of native circuits and pipes are made when somebody asks for them, or when a fault has to be
+    reported; `subjects` finds them by handle, so that both get the same object.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("alpha")
+        self.workers = Workers(self)
+        self.adopted: weakref.WeakValueDictionary[int, Circuit] = weakref.WeakValueDictionary()
+        self.subjects: dict[int, Subject] = {}
+        self.limbo: dict[int, Any] = {}
+        self._numbers: dict[Name, int] = {}
+        self._numbered: list[Name] = []
+        self._bridge: threading.Thread | None = None
+        self.number(self.circuit_name)
+
+    def number(self, name: Name) -> int:
+        """Return the number by which the engine knows a name."""
+        number = self._numbers.get(name)
+        if number is None:
+            with self.lock:
+                number = self._numbers.setdefault(name, len(self._numbered))
+                if number == len(self._numbered):
+                    self._numbered.append(name)
+        return number
+
+    def start(self) -> None:
+        """Start the engine unless it runs.
+
+        Raises:
+            ForkedProcessError: in a forked child.
+            MemoryError: no thread can be started.
+        """
+        if self._bridge is None:
+            with self.lock:
+                if self._bridge is None:
+                    self.check(lib.alpha_start(usable_cores()))
+                    bridge = threading.Thread(
+                        target=self._carry_events, name="substrates.bridge", daemon=True
+                    )
+                    bridge.start()
+                    self._bridge = bridge
+
+    def check(self, result: int) -> None:
+        """Raise what a result of the engine stands for.
+
+        Raises:
+            ForkedProcessError: in a forked child.
+            MemoryError: the engine has no room.
+        """
+        if result == lib.ALPHA_FORKED:
+            self.workers.forked = True
+            self.workers.check_process()
+        elif result == lib.ALPHA_MEMORY:
+            raise MemoryError(f"provider {self.provider!r}: the engine is out of memory")
+
+    def facts(self) -> Mapping[str, int | float | str]:
+        native = ffi.new("alpha_facts *")
+        lib.alpha_read_facts(native)
+        return {
+            "circuits": self.workers.circuits.value(),
+            "pipes": self.workers.pipes.value() + native.pipes,
+            "workers": native.workers + self.workers.count(),
+            "faults": self.faults.count.value(),
+            "engine_bytes": native.engine_bytes,
+            "engine_used_bytes": native.used_bytes,
+            "engine_cached_bytes": native.cached_bytes,
+            "allocated_bytes": native.allocated_bytes,
+            "visits": native.visits,
+        }
+
+    def native_subject(self, kind: type[Any], handle: int, name: Name, enclosure: Subject) -> Subject:
+        """Return the subject of a native circuit or pipe, the same for the same handle."""
+        with self.lock:
+            subject = self.subjects.get(handle)
+            if subject is None:
+                subject = self.subjects[handle] = Subject(kind, name, enclosure)
+            return subject
+
+    def _new_circuit(self, name: Name) -> Circuit:
+        return Circuit(self, name)
+
+    def _carry_events(self) -> None:
+        """Bring what native threads report to where Python handles it; the bridge thread."""
+        event = ffi.new("alpha_event *")
+        while True:
+            if lib.alpha_next_event(event, -1) != lib.ALPHA_OK:
+                continue
+            if event.kind == lib.ALPHA_EVENT_STOP:
+                return
+            try:
+                if event.kind == lib.ALPHA_EVENT_READY:
+                    circuit = self.adopted.get(event.circuit)
+                    if circuit is not None:
+                        circuit.claim()
+                    del circuit
+                elif event.kind == lib.ALPHA_EVENT_DROPPED:
+                    self.limbo.pop(event.pipe, None)
+                else:
+                    self._report(event)
+            except BaseException as error:  # noqa: BLE001 - the bridge carries for all circuits and must go on
+                _log.error("the bridge failed", exc_info=error)
+
+    def _report(self, event: Any) -> None:
+        circuit = self.native_subject(
+            substrates.Circuit, event.circuit, self._numbered[event.circuit_name], self.subject
+        )
+        pipe = self.native_subject(substrates.Pipe, event.pipe, self._numbered[event.pipe_name], circuit)
+        self.faults.report_of(pipe, KernelError(event.code, event.count), event.count)
+
+    def _stop(self) -> None:
+        lib.alpha_stop(STOP_PATIENCE_MS)
+        self.workers.stop()
+        if self._bridge is not None:
+            self._bridge.join(STOP_PATIENCE_MS / 1000)
+
+    def _forked_child(self) -> None:
+        self.workers.forked = True
+
+
+class AlphaProvider(Provider):
+    """See `substrates.spi.Provider`."""
+
+    name = "alpha"
+    version = VERSION
+    capabilities = frozenset({"kernels", "native-kernels", "parallel"})
+
+    def facts(self) -> Mapping[str, str]:
+        return {
+            **super().facts(),
+            "engine": "C11, cffi API mode",
+            "compiler": platform.python_compiler(),
+            "cflags": str(sysconfig.get_config_var("CFLAGS") or ""),
+            "cores": str(usable_cores()),
+            "gil": str(getattr(sys, "_is_gil_enabled", lambda: True)()),
+        }
+
+    def create(self) -> AlphaCortex:
+        return AlphaCortex()
