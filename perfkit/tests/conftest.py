@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import copy
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from click.testing import CliRunner, Result
 
 import substrates
 from perfkit.cli import main
-from substrates import spi
+from substrates import kernel, spi
 
 Receive = Callable[[Any], object]
 Fault = Callable[[Receive, Any], object]
@@ -29,8 +30,21 @@ class _Circuit(substrates.Circuit):
         self._fault = fault
 
     def pipe(self, *arguments: Any, **options: Any) -> Any:
+        if isinstance(arguments[0], kernel.Binding):
+            return self._inner.pipe(self._faulty_kernel(arguments[0]))
         receptor = getattr(arguments[0], "receive", arguments[0])
         return self._inner.pipe(lambda value: self._fault(receptor, value), **options)
+
+    def _faulty_kernel(self, binding: kernel.Binding[Any]) -> kernel.Binding[Any]:
+        own = binding.kernel
+        function: Any = own.function
+
+        def faulty(context: Any, state: Any, value: Any) -> None:
+            self._fault(lambda value: function(context, state, value), value)
+
+        changed = copy(binding)
+        changed.kernel = kernel.Kernel(own.name, own.state_type, own.lane, faulty, None)
+        return changed
 
     def wait(self, timeout: float | None = None) -> None:
         self._inner.wait(timeout)
@@ -92,7 +106,7 @@ class _Cortex(substrates.Cortex):
 
 class _Provider(spi.Provider):
     version = "0"
-    capabilities = frozenset()
+    capabilities = frozenset({"kernels"})
 
     def __init__(self, name: str, faults: Mapping[int, Fault]) -> None:
         self.name = name

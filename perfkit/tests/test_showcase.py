@@ -17,6 +17,7 @@ import pytest
 from click.testing import Result
 
 from perfkit import machine
+from substrates import spi
 
 Command = Callable[..., Result]
 Faulty = Callable[..., str]
@@ -100,7 +101,7 @@ def test_the_evidence_says_where_it_was_made_and_of_what(showcase: Command, tmp_
     assert (source["reason"] is None) != (source["commit"] is None)
     log = (_folder(tmp_path) / "console.log").read_text()
     assert result.stdout in log
-    assert "warning: 2 measured rounds are too few" in log
+    assert "warning: 2 measured rounds: too few" in log
     rows = _rows(tmp_path)
     assert [row["warmup"] for row in rows] == ["1", "0", "0"]
     assert rows[0]["allocated_bytes"] == ""
@@ -172,6 +173,7 @@ def test_every_circuit_is_closed_in_the_end(showcase: Command) -> None:
     ("arguments", "words"),
     [
         (["--burst", "0"], ["--burst", "0"]),
+        (["--burst", "9" * 30], ["--burst", "64 bits", "or fewer"]),
         (["--circuits", "-5"], ["--circuits", "-5"]),
         (["--tokens", "11"], ["more tokens than circuits", "10"]),
         (["--stall", "-1"], ["--stall"]),
@@ -216,8 +218,13 @@ def test_the_largest_population_that_fits_is_named(
     assert "use 10 or fewer" in showcase("--circuits", "11").stderr
 
 
-def test_kernels_are_refused_where_the_provider_runs_none(showcase: Command, faulty: Faulty) -> None:
-    result = showcase("--receptor", "kernel", provider=faulty())
+def test_kernels_are_refused_where_the_provider_runs_none(
+    showcase: Command, faulty: Faulty, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = faulty()
+    monkeypatch.setattr(spi.load(name), "capabilities", frozenset())
+
+    result = showcase("--receptor", "kernel", provider=name)
 
     assert result.exit_code == 2
     assert "--receptor python" in result.stderr
@@ -251,12 +258,13 @@ def _twice(receive: Receive, value: int) -> None:
     receive(value)
 
 
+@pytest.mark.parametrize("receptor", ["kernel", "python"])
 def test_a_lost_delivery_fails_and_names_the_circuit(
-    showcase: Command, tmp_path: Path, faulty: Faulty
+    showcase: Command, tmp_path: Path, faulty: Faulty, receptor: str
 ) -> None:
     name = faulty({3: _skipping(6)})  # the third from the end of the first chain of five, in its second round
 
-    result = showcase(provider=name)
+    result = showcase("--receptor", receptor, provider=name)
 
     assert result.exit_code == 1
     assert "round 1: not verified, 1 of 10 circuits" in result.stderr
@@ -276,8 +284,9 @@ def test_a_delivery_made_twice_fails_and_names_the_circuit(showcase: Command, fa
     assert "circuit 10 made 2" in result.stderr or "chain 2 has signalled twice" in result.stderr
 
 
-def test_a_signal_made_twice_fails(showcase: Command, faulty: Faulty) -> None:
-    result = showcase(provider=faulty({0: _twice}))
+@pytest.mark.parametrize("tokens", ["1", "2"])
+def test_a_signal_made_twice_fails(showcase: Command, faulty: Faulty, tokens: str) -> None:
+    result = showcase("--tokens", tokens, "--warmup", "0", "--rounds", "1", provider=faulty({0: _twice}))
 
     assert result.exit_code == 1
     assert "signalled twice" in result.stderr

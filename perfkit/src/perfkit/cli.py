@@ -68,7 +68,7 @@ def providers(json_to: str | None) -> None:
 )
 @click.option(
     "--burst",
-    type=click.IntRange(min=1, max=2**62),
+    type=click.IntRange(min=1),
     metavar="N",
     help="Deliveries of a circuit to itself before it hands off.  [default: 32_000]",
 )
@@ -123,8 +123,8 @@ def providers(json_to: str | None) -> None:
 @click.option(
     "--stall",
     type=click.FloatRange(min=0, min_open=True),
-    default=60.0,
-    show_default=True,
+    default=60,
+    show_default="60",
     metavar="S",
     help="Give a round up after so many seconds without any progress.",
 )

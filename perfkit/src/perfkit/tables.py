@@ -7,7 +7,17 @@ from typing import Final
 
 from tabulate import tabulate
 
-__all__ = ["NA", "Columns", "bytes_text", "count_text", "figure_text", "percent_text", "rate_text", "table"]
+__all__ = [
+    "NA",
+    "Columns",
+    "bytes_text",
+    "count_text",
+    "figure_text",
+    "many_text",
+    "percent_text",
+    "rate_text",
+    "table",
+]
 
 NA: Final = "n/a"
 _SCALES: Final = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
@@ -26,6 +36,13 @@ def count_text(value: float | None, unit: str = "") -> str:
 def percent_text(value: float | None, digits: int = 1) -> str:
     """Return a percentage."""
     return figure_text(value, "%", digits)
+
+
+def many_text(count: int, noun: str) -> str:
+    """Return a count and its noun, made plural unless the count is 1."""
+    if count != 1:
+        noun = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{count:,} {noun}"
 
 
 def rate_text(value: float | None) -> str:

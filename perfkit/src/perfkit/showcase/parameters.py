@@ -22,6 +22,8 @@ SMALL: Final = {
 }
 """By receptor, where Python runs it: rounds of about a second (0.2 µs a delivery in a Python receptor, 0.9 in
 a kernel run as Python), a run of about a minute."""
+LONGEST: Final = 2**40
+"""The longest burst: a day of deliveries, and the counts of eight million rounds of it fit into 64 bits."""
 BYTES: Final = {"native": 1_024, "kernel": 3_072, "python": 2_560}
 """Bytes per circuit that a population is taken to need: engine, Python objects and this bench's lists. Native
 engines must do with 800; measured on reference: 2,100 with a kernel run as Python, 1,300 with a Python
@@ -132,6 +134,8 @@ def resolve(asked: Asked, provider: Provider) -> Parameters:
         raise Refusal(
             f"--tokens {tokens:,}: more tokens than circuits ({circuits:,}); use {circuits:,} or fewer"
         )
+    if asked.burst is not None and asked.burst > LONGEST:
+        raise Refusal(f"--burst {asked.burst:,}: counts would not fit into 64 bits; use {LONGEST:,} or fewer")
     _fits(circuits, BYTES["native" if native else receptor])
     return Parameters(
         circuits=circuits,

@@ -18,6 +18,10 @@ __all__ = ["KernelPopulation", "Population", "PythonPopulation"]
 CHUNK: Final = 10_000
 """Circuits between two reports of progress."""
 
+SETTLED: Final = 1_000
+"""Circuits of a chain that are waited for at the end. Those before them had the rest of the round to settle,
+and a wait costs up to 50 µs, which a million times would be long."""
+
 Progress = Callable[[int, int], None]
 
 
@@ -76,16 +80,15 @@ class Population(ABC):
         count = self.count
         return [(place, count(place)) for place in range(len(self.pipes)) if count(place) != expected]
 
-    def settle(self, timeout: float, progress: Progress) -> None:
-        """Wait for every circuit, so that a delivery that came late has been counted.
+    def settle(self, timeout: float) -> None:
+        """Wait for the last circuits of each chain, so that a delivery that came late has been counted.
 
         Raises:
             TimeoutError: a circuit has not come to rest in `timeout` seconds.
         """
-        for place, circuit in enumerate(self._circuits):
-            if place % CHUNK == 0:
-                progress(place, len(self._circuits))
-            circuit.wait(timeout)
+        for chain in self.chains:
+            for place in chain[-SETTLED:]:
+                self._circuits[place].wait(timeout)
         self._finish.wait(timeout)
 
     def close(self) -> None:

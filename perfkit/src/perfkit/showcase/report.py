@@ -13,6 +13,7 @@ from ..tables import (
     bytes_text,
     count_text,
     figure_text,
+    many_text,
     percent_text,
     rate_text,
     table,
@@ -55,18 +56,15 @@ def opening(record: Record) -> Iterator[str]:
     announcement = parameters.announcement()
     if announcement is not None:
         yield f"showcase on {record.provider}, {announcement}"
-    length = f"{parameters.rounds} rounds" if parameters.rounds else f"{parameters.minutes:g} minutes"
-    kind = (
-        "Python"
-        if parameters.receptor == "python"
-        else "kernel"
-        if parameters.native
-        else "kernel (as Python)"
-    )
+    length = many_text(parameters.rounds, "round") if parameters.rounds else f"{parameters.minutes:g} minutes"
+    kind = "kernel" if parameters.native else "kernel (as Python)"
+    if parameters.receptor == "python":
+        kind = "Python"
     yield (
-        f"showcase on {record.provider} {record.version}: {parameters.circuits:,} circuits in"
-        f" {parameters.tokens:,} chains, burst {parameters.burst:,}, {kind} receptors,"
-        f" {parameters.warmup} warm-up rounds, then {length}, on {record.cores} usable processors"
+        f"showcase on {record.provider} {record.version}: {many_text(parameters.circuits, 'circuit')} in"
+        f" {many_text(parameters.tokens, 'chain')}, burst {parameters.burst:,}, {kind} receptors,"
+        f" {many_text(parameters.warmup, 'warm-up round')}, then {length},"
+        f" on {many_text(record.cores, 'usable processor')}"
     )
     yield f"evidence: {record.evidence}"
 
@@ -169,8 +167,9 @@ def closing(record: Record) -> Iterator[str]:
     yield ""
     if record.outcome == "complete":
         yield (
-            f"verified: each of {record.parameters.circuits:,} circuits made exactly"
-            f" {record.parameters.burst:,} deliveries in each of {len(record.rounds)} rounds"
+            f"verified: each of {many_text(record.parameters.circuits, 'circuit')} made exactly"
+            f" {many_text(record.parameters.burst, 'delivery')} in each of"
+            f" {many_text(len(record.rounds), 'round')}"
         )
     else:
         yield f"{record.outcome}: the rounds above were verified, the run is not whole"
@@ -209,13 +208,15 @@ def advice(record: Record) -> Iterator[str]:
     """Yield what should be known before the figures are trusted, each with what to do about it."""
     series, parameters = Series(record.rounds), record.parameters
     if record.faults:
-        yield f"receptors failed {record.faults} times, first with {record.first_fault}; see standard error"
+        times = many_text(record.faults, "time")
+        yield f"receptors failed {times}, first with {record.first_fault}; see standard error"
     if not series:
         return
     capacity_s = record.cores * sum(each.seconds for each in series)
     own_s = sum(each.cpu_s for each in series)
     if len(series) < FEW_ROUNDS:
-        yield f"{len(series)} measured rounds are too few to tell noise from speed; use --rounds 3 or more"
+        measured = many_text(len(series), "measured round")
+        yield f"{measured}: too few to tell noise from speed; use --rounds 3 or more"
     cv = series.cv_percent()
     if cv is not None and cv >= QUIET_CV_PERCENT:
         yield (
@@ -226,7 +227,7 @@ def advice(record: Record) -> Iterator[str]:
     if busy is not None and busy < BUSY_PERCENT and record.parallel:
         if parameters.tokens < record.cores:
             yield (
-                f"{parameters.tokens} tokens cannot keep {record.cores} processors busy;"
+                f"{many_text(parameters.tokens, 'token')} cannot keep {record.cores} processors busy;"
                 f" use --tokens {record.cores}"
             )
         else:

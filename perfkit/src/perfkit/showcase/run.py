@@ -329,10 +329,7 @@ class _Showcase:
     def _settle(self, population: Population) -> None:
         """Let what may still be under way arrive, and check once more."""
         try:
-            population.settle(
-                self._parameters.stall_s,
-                lambda done, of: self._console.progress(f"waiting for every circuit: {done:,} of {of:,}"),
-            )
+            population.settle(self._parameters.stall_s)
         except TimeoutError as error:
             raise Failure(f"after the last round: a circuit does not come to rest: {error}") from error
         self._base -= self._parameters.burst
