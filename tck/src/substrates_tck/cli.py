@@ -148,6 +148,38 @@ def _as_json(runs: list[Run]) -> dict[str, object]:
     }
 
 
+@main.command("mutants")
+@click.option(
+    "--provider", "names", multiple=True, metavar="NAME", help="A provider that must pass the same tests."
+)
+def mutants_command(names: tuple[str, ...]) -> None:
+    """Run faulty providers, one bug each; the test that is about the bug must catch it.
+
+    The same tests must pass on the faulty ones' healthy sibling, and on the providers given (default: the
+    reference, if it is installed). Exit status: 0 if so, else 1.
+    """
+    from substrates import spi
+
+    from .faults import HEALTHY
+    from .faults.judge import judge, survivors
+
+    verdicts = judge()
+    killed = sum(verdict.problem is None for verdict in verdicts)
+    for verdict in verdicts:
+        state = "killed  " if verdict.problem is None else "SURVIVES"
+        click.echo(f"{state}  {verdict.mutant.fault}")
+        click.echo(f"          by {verdict.killer}")
+        click.echo(f"          {verdict.problem or verdict.said}")
+    installed = {listing.name for listing in spi.installed()}
+    sound = True
+    for name in (HEALTHY, *(names or {"reference"} & installed)):
+        done = survivors(name)
+        sound = sound and done.ok
+        click.echo(f"{name}: {done.count('passed')} of {len(done.tests)} of these tests passed")
+    click.echo(f"{killed} of {len(verdicts)} faults killed")
+    sys.exit(0 if sound and killed == len(verdicts) else 1)
+
+
 @main.command("coverage")
 @click.option("--all", "every", is_flag=True, help="List the rules that have a test too.")
 @click.option("--area", metavar="AREA", help="List one area alone.")
@@ -157,7 +189,7 @@ def coverage_command(every: bool, area: str | None) -> None:
     Exit status: 0; 1 if a rule has neither a test nor a reason why not.
     """
     tests: dict[str, list[str]] = {}
-    for test in collect():
+    for test in collect("-p", "substrates_tck.faults.plugin", "--provider", "toy"):
         for name in test.rules:
             tests.setdefault(name, []).append(test.id.partition("[")[0])
     known, unexplained = gaps(), 0

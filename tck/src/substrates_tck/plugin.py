@@ -91,13 +91,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("tck_provider", list(dict.fromkeys(names)), indirect=True, scope="session")
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Bound the kit's tests, and write them down."""
-    record = config.stash.get(RECORD, None)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Bound the kit's tests."""
     for item in items:
         if item.path.is_relative_to(HERE) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(HARD_LIMIT_S))
-        if record is not None:
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Write down which tests will run, so that one that vanishes is a failure."""
+    record = session.config.stash.get(RECORD, None)
+    if record is not None:
+        for item in session.items:
             _write(record, {"collected": item.nodeid, **_facts(item)})
 
 

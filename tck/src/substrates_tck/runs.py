@@ -20,9 +20,9 @@ __all__ = ["Area", "Run", "Test", "collect", "run"]
 PACKAGE: Final = Path(__file__).resolve().parent
 COMMAND: Final = (
     *(sys.executable, "-P", "-m", "pytest", "-c", str(PACKAGE / "pytest.ini"), "--rootdir", str(PACKAGE)),
-    *("-p", "no:cacheprovider", "--pyargs", "substrates_tck"),
+    *("--noconftest", "-p", "no:cacheprovider", "--pyargs", "substrates_tck"),
 )
-"""``-P`` keeps the folder that the command is called from out of the way of imports."""
+"""Nothing in the folder that the command is called from matters: ``-P`` keeps it out of the way of imports."""
 
 
 @dataclass

@@ -284,7 +284,7 @@ def test_factories_are_refused_while_the_circuit_still_drains(circuit: Circuit, 
 @rule("CIRCUIT-CLOSE-05", "CIRCUIT-ORDER-03")
 @derived
 def test_what_was_accepted_before_a_racing_close_is_received_once_and_in_order(
-    new_circuit: NewCircuit, background: Background, wait: Settle, interleaved: None
+    new_circuit: NewCircuit, background: Background, wait: Settle, interleaved: None, bound_s: float
 ) -> None:
     for _ in range(20):
         circuit = new_circuit()
@@ -299,7 +299,7 @@ def test_what_was_accepted_before_a_racing_close_is_received_once_and_in_order(
                     started.set()
 
         producing = background(produce)
-        assert started.wait(10)
+        assert started.wait(bound_s)
         circuit.close()
         producing.result()
         wait(circuit)

@@ -154,7 +154,7 @@ def test_a_blocked_circuit_does_not_block_another(new_circuit: NewCircuit, wait:
 @rule("CIRCUIT-EXEC-04")
 @derived
 def test_eight_blocked_circuits_do_not_block_a_ninth(
-    new_circuit: NewCircuit, wait: Settle, gate: Gate
+    new_circuit: NewCircuit, wait: Settle, gate: Gate, bound_s: float
 ) -> None:
     received: list[int] = []
     entered = threading.Semaphore(0)
@@ -165,7 +165,7 @@ def test_eight_blocked_circuits_do_not_block_a_ninth(
 
     for _ in range(8):
         new_circuit().pipe(block).emit(0)
-    assert all(entered.acquire(timeout=10) for _ in range(8))
+    assert all(entered.acquire(timeout=bound_s) for _ in range(8))
     free = new_circuit()
     free.pipe(received.append).emit(1)
     wait(free)
@@ -213,7 +213,7 @@ def test_no_wake_up_is_lost_between_two_circuits_that_hand_a_value_back_and_fort
 
 @rule("CIRCUIT-EXEC-05")
 def test_no_wake_up_is_lost_when_emissions_meet_the_moment_of_falling_asleep(
-    circuit: Circuit, background: Background, interleaved: None
+    circuit: Circuit, background: Background, interleaved: None, bound_s: float
 ) -> None:
     rounds = 3000
     turn = threading.Semaphore(0)
@@ -222,7 +222,7 @@ def test_no_wake_up_is_lost_when_emissions_meet_the_moment_of_falling_asleep(
     def play() -> int:
         for number in range(rounds):
             pipe.emit(number)
-            if not turn.acquire(timeout=10):
+            if not turn.acquire(timeout=bound_s / 2):
                 return number
         return rounds
 

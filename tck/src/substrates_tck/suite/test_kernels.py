@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import threading
 from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
@@ -377,13 +378,17 @@ def test_a_pipe_of_another_lane_in_a_field_is_refused(library: Any, circuit: Cir
 
 
 @rule("KERNEL-BIND-03")
-def test_a_value_that_fits_no_field_is_refused(library: Any) -> None:
+def test_a_value_that_fits_no_field_is_refused(library: Any, circuit: Circuit) -> None:
+    def make(**values: Any) -> None:
+        circuit.pipe(library.tally.bind(**values))
+
     for values in ({"counted": 1}, {"count": "1"}, {"count": 1.5}, {"count": None, "unknown": 1}):
         with pytest.raises(TypeError):
-            library.tally.bind(**values)
+            make(**values)
     for number in (HIGH + 1, LOW - 1):
         with pytest.raises(OverflowError):
-            library.tally.bind(count=number)
+            make(count=number)
+    make(count=HIGH, total=LOW)
 
 
 @rule("KERNEL-BIND-03")
@@ -550,10 +555,8 @@ def test_one_order_spans_all_lanes_while_the_circuit_is_held(
 
 @rule("KERNEL-ORDER-01", "CIRCUIT-ORDER-06")
 def test_turns_of_two_threads_on_two_lanes_are_kept(
-    library: Any, circuit: Circuit, wait: Settle, background: Background
+    library: Any, circuit: Circuit, wait: Settle, background: Background, bound_s: float
 ) -> None:
-    import threading
-
     log: list[tuple[str, Any]] = []
     pipes = _mixed(library, circuit, log)
     labels = ["kernel", "object"]
@@ -561,7 +564,7 @@ def test_turns_of_two_threads_on_two_lanes_are_kept(
 
     def play(player: int) -> None:
         for number in range(200):
-            assert turns[player].acquire(timeout=10)
+            assert turns[player].acquire(timeout=bound_s)
             pipes[labels[player]].emit(number)
             turns[1 - player].release()
 

@@ -107,7 +107,7 @@ def test_an_endless_cascade_is_never_cut_off(circuit: Circuit, wait: Settle, sto
 @rule("CIRCUIT-EXEC-04", "CIRCUIT-TRANSIT-03")
 @derived
 def test_two_circuits_that_feed_themselves_both_go_on_and_keep_their_order(
-    new_circuit: NewCircuit, wait: Settle, stop: threading.Event
+    new_circuit: NewCircuit, wait: Settle, stop: threading.Event, bound_s: float
 ) -> None:
     logs: list[list[int]] = [[], []]
     circuits = [new_circuit(), new_circuit()]
@@ -126,7 +126,7 @@ def test_two_circuits_that_feed_themselves_both_go_on_and_keep_their_order(
 
     for place in (0, 1):
         endless(place).emit(0)
-    assert all(event.wait(10) for event in advanced), "one of two circuits does not go on"
+    assert all(event.wait(bound_s) for event in advanced), "one of two circuits does not go on"
     stop.set()
     wait(*circuits)
 

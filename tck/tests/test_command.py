@@ -1,0 +1,174 @@
+"""The command and the plugin: they work from any folder, and their status and output say what happened."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+FEW = "one_callers_emissions or fan_out_is_owned"
+FAULTS = ("-p", "substrates_tck.faults.plugin")
+
+
+def _run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return subprocess.run(
+        [sys.executable, "-P", "-m", *command],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def _tck(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return _run(folder, "substrates_tck", *arguments)
+
+
+def test_run_from_any_folder_prints_areas_and_counts(tmp_path: Path) -> None:
+    # What lies in the folder must not matter.
+    (tmp_path / "conftest.py").write_text("raise RuntimeError('a conftest of somebody else')\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --nonsense\n")
+    (tmp_path / "substrates.py").write_text("raise RuntimeError('not this one')\n")
+
+    done = _tck(tmp_path, "run", "reference", "-k", FEW)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert any(line.split()[:1] == ["CIRCUIT-ORDER"] for line in lines)
+    assert any(line.startswith("reference: 5 of 5 passed") for line in lines), done.stdout
+
+
+def test_run_writes_junit_and_json(tmp_path: Path) -> None:
+    done = _tck(
+        tmp_path, "run", "-q", "--provider", "reference", "-k", FEW, "--junit", "j.xml", "--json", "r.json"
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    suites = ET.parse(tmp_path / "j.xml").getroot().findall("testsuite")
+    assert [(suite.get("name"), suite.get("tests")) for suite in suites] == [
+        ("substrates-tck.reference", "5")
+    ]
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert [(run["provider"], run["ok"], run["passed"]) for run in report["runs"]] == [("reference", True, 5)]
+    assert all(test["rules"] and test["outcome"] == "passed" for test in report["runs"][0]["tests"])
+
+
+def test_run_names_an_unknown_provider(tmp_path: Path) -> None:
+    done = _tck(tmp_path, "run", "nowhere")
+
+    assert done.returncode == 2
+    assert "no provider 'nowhere' is installed" in done.stderr
+    assert "reference" in done.stderr
+
+
+def test_run_without_a_test_fails(tmp_path: Path) -> None:
+    done = _tck(tmp_path, "run", "reference", "-q", "-k", "there_is_no_such_test")
+
+    assert done.returncode == 1
+    assert "reference: 0 of 0 passed" in done.stdout
+
+
+def test_coverage_counts_rules_and_tells_why_some_have_no_test(tmp_path: Path) -> None:
+    done = _tck(tmp_path, "coverage")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "CIRCUIT-TRANSIT" in done.stdout
+    assert "type arrives with issue 3: Ticker" in done.stdout
+    assert "NO REASON GIVEN" not in done.stdout
+
+
+def test_coverage_lists_the_tests_of_an_area(tmp_path: Path) -> None:
+    done = _tck(tmp_path, "coverage", "--all", "--area", "CIRCUIT-TRANSIT")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "suite/test_transit.py::test_transit_is_breadth_first" in done.stdout
+
+
+def test_pytest_runs_the_kit_from_any_folder(tmp_path: Path) -> None:
+    done = _run(
+        tmp_path,
+        *(
+            "pytest",
+            "-p",
+            "no:cacheprovider",
+            "--pyargs",
+            "substrates_tck",
+            "--provider",
+            "reference",
+            "-k",
+            FEW,
+        ),
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "5 passed" in done.stdout
+
+
+def test_pytest_refuses_an_unknown_provider(tmp_path: Path) -> None:
+    done = _run(tmp_path, "pytest", "--pyargs", "substrates_tck", "--provider", "nowhere")
+
+    assert done.returncode == 4
+    assert "no provider 'nowhere' is installed" in done.stderr
+
+
+def test_a_provider_is_given_no_test_that_it_is_not_capable_of(tmp_path: Path) -> None:
+    done = _run(
+        tmp_path,
+        *(
+            "pytest",
+            *FAULTS,
+            "-p",
+            "no:cacheprovider",
+            "-rs",
+            "--pyargs",
+            "substrates_tck.suite.test_kernels",
+        ),
+        *("--provider", "toy"),
+    )
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "provider 'toy' is not capable of: kernels" in done.stdout
+    assert "passed" not in done.stdout
+
+
+def test_a_failure_names_the_provider_and_the_condition(tmp_path: Path) -> None:
+    done = _run(
+        tmp_path,
+        *("pytest", *FAULTS, "-p", "no:cacheprovider", "--pyargs", "substrates_tck.suite.test_wait"),
+        *("--provider", "toy-forgets-barrier", "--bound", "1", "-k", "several_callers"),
+    )
+
+    assert done.returncode == 1
+    assert "test_several_callers_wait_at_once[toy-forgets-barrier]" in done.stdout
+    assert "not within 1 s: wait of" in done.stdout
+
+
+def test_fixtures_serve_a_providers_own_tests(tmp_path: Path) -> None:
+    (tmp_path / "test_own.py").write_text(
+        "def test_own(circuit, wait, cortex):\n"
+        "    received = []\n"
+        "    circuit.pipe(received.append).emit(1)\n"
+        "    wait(circuit)\n"
+        "    assert received == [1] and cortex.provider == 'reference'\n"
+    )
+
+    done = _run(tmp_path, "pytest", "-p", "no:cacheprovider", "test_own.py", "--provider", "reference", "-v")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "test_own[reference] PASSED" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["run", "coverage", "mutants"])
+def test_each_command_explains_itself(command: str, tmp_path: Path) -> None:
+    done = _tck(tmp_path, command, "--help")
+
+    assert done.returncode == 0
+    assert "Exit status" in done.stdout
