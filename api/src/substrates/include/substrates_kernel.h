@@ -23,6 +23,9 @@ extern "C" {
 
 #define SUBSTRATES_KERNEL_ABI 1
 
+/* Fault codes: 1 to 0x0fffffff are for a kernel's own use, all others are reserved. `grow` returns this one. */
+#define SUBSTRATES_FAULT_MEMORY 0x10000000
+
 /* An opaque handle of a pipe; 0 is none. It is valid while its Python pipe lives. */
 typedef uint64_t substrates_pipe;
 
@@ -43,17 +46,30 @@ struct substrates_context {
 
 typedef int32_t (*substrates_kernel)(substrates_context *context, void *state, uint64_t bits);
 
+/* Stores a slot. There must be room. */
+static inline void substrates_put(substrates_context *context, substrates_pipe pipe, uint64_t bits) {
+    substrates_slot *slot = context->tail;
+    *(volatile uint64_t *)&slot->pipe = pipe; /* volatile: or compilers make one wide store of the two */
+    *(volatile uint64_t *)&slot->bits = bits;
+    context->tail = slot + 1;
+}
+
+/* Emits when the window is full. Apart, so that emitting into room costs no saving of registers. */
+__attribute__((cold, noinline, unused)) static int32_t
+substrates_grow_and_put(substrates_context *context, substrates_pipe pipe, uint64_t bits) {
+    int32_t fault = context->grow(context);
+    if (fault == 0) {
+        substrates_put(context, pipe, bits);
+    }
+    return fault;
+}
+
 /* Emits raw bits. Returns 0, or a fault code that the kernel should return. */
 static inline int32_t substrates_emit(substrates_context *context, substrates_pipe pipe, uint64_t bits) {
-    if (context->tail == context->limit) {
-        int32_t fault = context->grow(context);
-        if (fault != 0) {
-            return fault;
-        }
+    if (__builtin_expect(context->tail == context->limit, 0)) {
+        return substrates_grow_and_put(context, pipe, bits);
     }
-    context->tail->pipe = pipe;
-    context->tail->bits = bits;
-    context->tail++;
+    substrates_put(context, pipe, bits);
     return 0;
 }
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import struct
 from enum import Enum
+from math import copysign
 from operator import index
 from typing import Annotated, Any, Final, TypeAlias, get_args
 
 from ..errors import AbsentValueError
 
-__all__ = ["FLOAT64", "INT64", "OBJECT", "Lane", "float64", "int64", "wrap_int64"]
+__all__ = ["FLOAT64", "INT64", "OBJECT", "Lane", "fits_int64", "float64", "int64", "wrap_int64"]
 
 _LOW, _HIGH = -(2**63), 2**63 - 1
 
@@ -60,7 +61,7 @@ class Lane(Enum):
                 number = index(value)
             except TypeError:
                 raise TypeError(f"emit({value!r}): the pipe's lane is int64, give an integer") from None
-            if not _LOW <= number <= _HIGH:
+            if not fits_int64(number):
                 raise OverflowError(f"emit({value!r}): the pipe's lane is int64, 64 bits with sign at most")
             return number
         if isinstance(value, (str, bytes, bytearray)):
@@ -69,6 +70,24 @@ class Lane(Enum):
             return float(value)
         except TypeError:
             raise TypeError(f"emit({value!r}): the pipe's lane is float64, give a number") from None
+
+    def cast(self, value: Any) -> Any:
+        """Return `value` as a kernel's assignment to a field, or emission to a pipe, of this lane makes it.
+
+        To int64, integers wrap, and floats lose their fraction, stop at the ends of the range, and become 0
+        if they are NaN. To float64, integers wrap first. Native code does the same.
+
+        Raises:
+            TypeError: `value` is no number.
+        """
+        if self is Lane.OBJECT:
+            return value
+        if self is Lane.INT64:
+            return wrap_int64(value)
+        try:
+            return float(wrap_int64(index(value)))
+        except TypeError:
+            return _double(value)
 
     def from_bits(self, bits: int) -> int | float:
         """Return the scalar whose 64 bits, as an integer with sign, are `bits`."""
@@ -89,9 +108,24 @@ def _as_bits(value: float) -> int:
     return bits
 
 
-def wrap_int64(value: float) -> int:
-    """Return `value` cut to an integer of 64 bits with sign, as native arithmetic does."""
-    return ((int(value) - _LOW) & (2**64 - 1)) + _LOW
+def _double(value: Any) -> float:
+    return copysign(value, value)  # unlike `float`, takes no strings
+
+
+def fits_int64(number: int) -> bool:
+    """Return whether `number` is an integer of 64 bits with sign."""
+    return _LOW <= number <= _HIGH
+
+
+def wrap_int64(value: Any) -> int:
+    """Return `value` as an integer of 64 bits with sign; see `Lane.cast`."""
+    try:
+        return ((index(value) - _LOW) & (2**64 - 1)) + _LOW
+    except TypeError:
+        number = _double(value)
+    if number != number:
+        return 0
+    return int(min(max(number, _LOW), _HIGH))
 
 
 OBJECT: Final = Lane.OBJECT

@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 import importlib.util
+import threading
 from collections.abc import Callable, Mapping
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from types import FunctionType
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from ..absent import present
-from ..errors import ConfigurationError
+from ..errors import ConfigurationError, SubstratesError
 from ..pipe import Pipe
 from .lane import Lane
 from .state import SELF, Field, State
 
-__all__ = ["Binding", "Context", "Kernel", "from_address", "include_dir", "receptor"]
+if TYPE_CHECKING:
+    from .machine import Machine
+
+__all__ = ["Binding", "Context", "Kernel", "KernelError", "from_address", "include_dir", "receptor"]
+
+_compiling: Final = threading.Lock()
+"""Held while a kernel gets its address, which it must get once: pipes use it."""
 
 E = TypeVar("E")
 S = TypeVar("S", bound=State)
+
+
+class KernelError(SubstratesError, RuntimeError):
+    """A kernel's native function returned a fault code of its own.
+
+    Attributes:
+        code: what it returned.
+    """
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class Context(Protocol):
@@ -27,7 +48,7 @@ class Context(Protocol):
 
         Args:
             pipe: a pipe field of the state.
-            value: a number, converted to the lane of the field as a native assignment would be.
+            value: a number, converted to the lane of the field as `Lane.cast` says.
         """
 
 
@@ -41,7 +62,7 @@ class Kernel(Generic[E]):
         function: the Python function ``(ctx, state, value)``; None of a kernel known by address alone.
     """
 
-    __slots__ = ("_address", "_keep", "function", "lane", "name", "state_type")
+    __slots__ = ("_address", "_machine", "function", "lane", "name", "state_type")
 
     def __init__(
         self,
@@ -56,9 +77,9 @@ class Kernel(Generic[E]):
         self.lane = lane
         self.function = function
         self._address = address
-        self._keep: object = None
+        self._machine: Machine | None = None
 
-    def bind(self, **values: Any) -> Binding[E]:
+    def bind(self, /, **values: Any) -> Binding[E]:
         """Return a recipe for pipes: this kernel with these initial values of its state's fields.
 
         Each pipe made from it gets a state of its own.
@@ -77,6 +98,8 @@ class Kernel(Generic[E]):
     def address(self) -> int:
         """Return the address of the native function, compiling it on first use.
 
+        The function stays loaded as long as this object lives. Any thread may call.
+
         Raises:
             ConfigurationError: Numba is not installed, or cannot compile the function.
         """
@@ -88,8 +111,26 @@ class Kernel(Generic[E]):
                 )
             from .compiler import compile_kernel
 
-            self._address, self._keep = compile_kernel(self)
+            with _compiling:
+                if self._address is None:
+                    self._address, self._machine = compile_kernel(self)
         return self._address
+
+    def fault(self, code: int) -> Exception:
+        """Return the exception to report when the native function has returned `code`, not 0; for providers.
+
+        Of a compiled kernel it is the exception that was raised, without arguments that were computed.
+        """
+        from .machine import FAULT_EXCEPTION, FAULT_MEMORY
+
+        error = None if self._machine is None else self._machine.exception(code)
+        if error is not None:
+            return error
+        if code == FAULT_MEMORY:
+            return MemoryError(f"kernel {self.name!r}: no memory for another emission")
+        if code == FAULT_EXCEPTION:
+            return RuntimeError(f"kernel {self.name!r} raised an exception of which no more is known")
+        return KernelError(f"kernel {self.name!r} returned the fault code {code}", code)
 
     def __repr__(self) -> str:
         return f"<Kernel {self.name} of {self.lane.value} with {self.state_type.__qualname__}>"
@@ -123,7 +164,8 @@ class Binding(Generic[E]):
         if known != len(values):
             names = [field.name for field in layout.fields]
             unknown = ", ".join(sorted(set(values) - set(names)))
-            raise TypeError(f"{kernel.name}.bind: no field {unknown}; the fields are {', '.join(names) or 'none'}")
+            known_names = ", ".join(names) or "none"
+            raise TypeError(f"{kernel.name}.bind: no field {unknown}; the fields are {known_names}")
 
     def __repr__(self) -> str:
         return f"<Binding of {self.kernel!r}>"
@@ -137,7 +179,9 @@ def _check_target(kernel: Kernel[Any], field: Field, target: Any) -> None:
                 f" the field holds pipes of {field.lane.value}"
             )
     elif not isinstance(target, Pipe):
-        raise TypeError(f"{kernel.name}.bind({field.name}={target!r}): a pipe, None or kernel.SELF is required")
+        raise TypeError(
+            f"{kernel.name}.bind({field.name}={target!r}): a pipe, None or kernel.SELF is required"
+        )
     elif target.lane is not field.lane:
         raise TypeError(
             f"{kernel.name}.bind({field.name}={target!r}): the pipe takes {target.lane.value},"
@@ -160,13 +204,14 @@ def receptor(
 
     Raises:
         AbsentValueError: an argument is None.
-        TypeError: `state_type` is no kernel state; `lane` is no scalar lane.
-        ConfigurationError: Numba cannot compile the function.
+        TypeError: `state_type` is no kernel state; `lane` is no scalar lane; the function is something else.
+        ConfigurationError: the function takes other arguments, or Numba cannot compile it.
     """
     scalar = _check(state_type, lane)
 
     def define(function: Callable[[Any, Any, Any], object]) -> Kernel[Any]:
         present(function, "receptor", "function")
+        _check_function(function)
         kernel: Kernel[Any] = Kernel(function.__qualname__, state_type, scalar, function, None)
         if _numba_installed():
             kernel.address()
@@ -218,6 +263,21 @@ def _check(state_type: Any, lane: Any) -> Lane:
     if scalar is Lane.OBJECT:
         raise TypeError("lane=object: a kernel takes kernel.int64 or kernel.float64")
     return scalar
+
+
+def _check_function(function: Any) -> None:
+    if not isinstance(function, FunctionType):
+        raise TypeError(f"function={function!r}: a plain Python function is required")
+    code = function.__code__
+    problem = None
+    if code.co_argcount != 3 or code.co_kwonlyargcount or code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
+        problem = "it must take exactly ctx, state, value"
+    elif code.co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR):
+        problem = "it must not be a generator or a coroutine"
+    if problem:
+        raise ConfigurationError(
+            f"kernel {function.__qualname__!r}: {code.co_filename}:{code.co_firstlineno}: {problem}"
+        )
 
 
 def _numba_installed() -> bool:

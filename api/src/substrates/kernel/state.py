@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Final, Protocol, TypeAlias, get_args, get_type_hints
 
+from ..absent import UNSET
 from ..errors import ConfigurationError
 from ..pipe import Pipe as AnyPipe
 from .lane import Lane, wrap_int64
@@ -98,7 +99,7 @@ def _store(cells: bytearray, field: Field, value: Any) -> None:
     except struct.error as error:
         if isinstance(value, int):
             raise OverflowError(f"{field.name}={value!r}: 64 bits with sign at most") from error
-        raise TypeError(f"{field.name}={value!r}: a {field.lane.value} is required") from error
+        raise TypeError(f"{field.name}={value!r}: the field holds {field.lane.value}") from error
 
 
 class Links(Protocol):
@@ -138,7 +139,7 @@ class _Float64Cell:
         return self if state is None else state._floats[self._index]
 
     def __set__(self, state: State, value: Any) -> None:
-        state._floats[self._index] = value
+        state._floats[self._index] = value if type(value) is float else Lane.FLOAT64.cast(value)
 
 
 class _PipeCell:
@@ -152,14 +153,38 @@ class _PipeCell:
         state._links._link(self._field, value)
 
 
-class State:
+_CELLS: Final = {Lane.INT64: _Int64Cell, Lane.FLOAT64: _Float64Cell}
+
+
+class _StateType(type):
+    """Makes the annotated names of a state class its fields, and refuses to its instances any other."""
+
+    layout: Layout
+
+    def __new__(
+        cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
+    ) -> _StateType:
+        namespace.setdefault("__slots__", ())
+        made = super().__new__(cls, name, bases, namespace, **options)
+        if bases:
+            frame = sys._getframe(1)
+            try:
+                made.layout = _layout(made, dict(frame.f_locals))
+            finally:
+                del frame
+            for field in made.layout.fields:
+                setattr(made, field.name, _PipeCell(field) if field.is_pipe else _CELLS[field.lane](field))
+        return made
+
+
+class State(metaclass=_StateType):
     """Base of kernel states: annotate the fields of a subclass.
 
     A field is `kernel.int64`, `kernel.float64`, `kernel.Pipe` or `kernel.Float64Pipe`; it starts at zero
-    (None for a pipe) or at its class-level default, where `SELF` stands for the state's own pipe. The
-    state belongs to one pipe, which keeps it alive; read it from Python after a wait, through
-    `Pipe.state`. Writing while the circuit runs is undefined. An integer that overflows its field wraps,
-    in Python as natively.
+    (None for a pipe) or at its class-level default, where `SELF` stands for the state's own pipe. A subclass
+    has the fields of its base first, and may give them other defaults. The state belongs to one pipe, which
+    keeps it alive; read it from Python after a wait, through `Pipe.state`. Writing while the circuit runs is
+    undefined. What is assigned to a field is converted as `Lane.cast` says, in Python as natively.
     """
 
     __slots__ = ("_floats", "_ints", "_links")
@@ -178,45 +203,55 @@ class State:
         self._floats = memory.cast("d")
         self._links = links
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        frame = sys._getframe(1)
-        try:
-            hints = get_type_hints(cls, localns=dict(frame.f_locals), include_extras=True)
-        except NameError as error:
-            raise ConfigurationError(f"kernel state {cls.__qualname__}: {error}") from error
-        finally:
-            del frame
-        fields = []
-        for name, hint in hints.items():
-            if name in State.__annotations__:
-                continue
-            if not name.isidentifier() or name.startswith("_") or hasattr(State, name):
-                raise ConfigurationError(f"kernel state {cls.__qualname__}: field {name!r} is reserved")
-            inherited = next((field for field in cls.layout.fields if field.name == name), None)
-            default = cls.__dict__.get(name, inherited.default if inherited else None)
-            fields.append(_field(cls, name, len(fields), hint, default))
-        cls.layout = Layout(tuple(fields), len(fields) * CELL)
-        cls.layout.pack({})
-        for field in fields:
-            cell = _PipeCell if field.is_pipe else _Int64Cell if field.lane is Lane.INT64 else _Float64Cell
-            setattr(cls, field.name, cell(field))
-
     def __repr__(self) -> str:
         values = ", ".join(f"{field.name}={getattr(self, field.name)!r}" for field in self.layout.fields)
         return f"{type(self).__name__}({values})"
 
 
-def _field(cls: type[State], name: str, position: int, hint: Any, default: Any) -> Field:
+def _layout(cls: _StateType, local_names: dict[str, Any]) -> Layout:
+    try:
+        hints = get_type_hints(cls, localns=local_names, include_extras=True)
+    except NameError as error:
+        raise ConfigurationError(f"kernel state {cls.__qualname__}: {error}") from error
+    if hints.pop("layout") != ClassVar[Layout]:
+        raise ConfigurationError(f"kernel state {cls.__qualname__}: field 'layout' is reserved")
+    fields: list[Field] = []
+    for name, hint in hints.items():
+        if name.startswith("_") or hasattr(State, name):
+            raise ConfigurationError(f"kernel state {cls.__qualname__}: field {name!r} is reserved")
+        fields.append(_field(cls, name, len(fields), hint, _default(cls, name)))
+    layout = Layout(tuple(fields), len(fields) * CELL)
+    try:
+        layout.pack({})
+    except (TypeError, OverflowError) as error:
+        raise ConfigurationError(f"kernel state {cls.__qualname__}: {error}") from error
+    return layout
+
+
+def _default(cls: _StateType, name: str) -> Any:
+    if name in cls.__dict__:
+        return cls.__dict__[name]
+    for base in cls.__mro__[1:]:
+        if isinstance(base, _StateType):
+            for field in base.layout.fields:
+                if field.name == name:
+                    return field.default
+    return UNSET
+
+
+def _field(cls: _StateType, name: str, position: int, hint: Any, default: Any) -> Field:
     for mark in get_args(hint)[1:]:
         if isinstance(mark, _Target):
-            if default is not None and default is not SELF:
+            if default is UNSET:
+                default = None
+            elif default is not None and default is not SELF:
                 raise ConfigurationError(
-                    f"kernel state {cls.__qualname__}: {name}={default!r}: a pipe field starts at None or SELF"
+                    f"kernel state {cls.__qualname__}: {name}={default!r}:"
+                    " a pipe field starts at None or SELF"
                 )
             return Field(name, position, mark.lane, True, default)
         if isinstance(mark, Lane) and mark is not Lane.OBJECT:
-            return Field(name, position, mark, False, 0 if default is None else default)
+            return Field(name, position, mark, False, 0 if default is UNSET else default)
     raise ConfigurationError(
         f"kernel state {cls.__qualname__}: field {name!r} is {hint!r};"
         " use kernel.int64, kernel.float64, kernel.Pipe or kernel.Float64Pipe"
