@@ -18,7 +18,7 @@ enum admitted circuit_admit(
     }
     node->pipe = pipe;
     node->bits = bits;
-    uintptr_t last = load_relaxed(&circuit->ingress);
+    uintptr_t last = load_acquire(&circuit->ingress);
     do {
         if (last == CLOSED) {
             node_give(worker, node);

@@ -67,9 +67,7 @@ void alpha_stop(int patience_ms) {
     events_stop();
     struct timespec nap = {0, 1000000};
     for (int waited = 0; waited <= patience_ms; waited++) {
-        while (load_relaxed(&engine.parked_count) > 0) {
-            wake_one();
-        }
+        wake_all();
         if (load_relaxed(&engine.threads) + load_relaxed(&engine.threads_watching) == 0) {
             break;
         }
@@ -120,6 +118,7 @@ uint64_t alpha_circuit_new(uint32_t name, int adopted) {
     }
     circuit->name = name;
     store_relaxed(&circuit->adopted, (uint8_t)(adopted != 0));
+    store_relaxed(&circuit->handed, (uint8_t)(adopted != 0));
     store_release(&circuit->ingress, IDLE);
     return (uint64_t)(uintptr_t)circuit;
 }

@@ -87,7 +87,7 @@ struct circuit {
     uint32_t name;
     _Atomic uint8_t closing;   /* set by close; emitters drop from then on */
     _Atomic uint8_t adopted;   /* set once: Python runs it */
-    _Atomic uint8_t handed;    /* set by the worker that gave it up after adoption */
+    _Atomic uint8_t handed;    /* set once, by the thread that gave it up after adoption */
     uint8_t reported;          /* in the list of ready circuits that Python runs; under its mutex */
     uint8_t spare[20];
 };
@@ -201,6 +201,7 @@ void queue_push(struct queue *queue, struct circuit *circuit);
 struct circuit *queue_pop(struct queue *queue);
 void schedule(struct worker *worker, struct circuit *circuit); /* the caller made it BUSY; worker NULL: from outside */
 void wake_one(void);
+void wake_all(void);
 bool spread(struct worker *worker); /* lets others take what waits here; whether anything waits anywhere */
 void *worker_main(void *worker);
 void *watcher_main(void *unused);

@@ -115,11 +115,7 @@ static void search_end(struct worker *worker) {
     }
 }
 
-void wake_one(void) {
-    fence_ordered();
-    if (load_relaxed(&engine.parked_count) == 0 || load_relaxed(&engine.searching) > 0) {
-        return;
-    }
+static void wake_parked(void) {
     pthread_mutex_lock(&engine.park_mutex);
     struct worker *worker = engine.parked;
     if (worker != NULL) {
@@ -133,6 +129,20 @@ void wake_one(void) {
         parker_unpark(&worker->parker);
     }
     pthread_mutex_unlock(&engine.park_mutex);
+}
+
+void wake_one(void) {
+    fence_ordered();
+    if (load_relaxed(&engine.parked_count) > 0 && load_relaxed(&engine.searching) == 0) {
+        wake_parked();
+    }
+}
+
+void wake_all(void) {
+    fence_ordered();
+    while (load_relaxed(&engine.parked_count) > 0) {
+        wake_parked();
+    }
 }
 
 bool is_quiescent(void) {
@@ -254,7 +264,11 @@ static struct circuit *pick(struct worker *worker) {
 
 void schedule(struct worker *worker, struct circuit *circuit) {
     if (unlikely(load_relaxed(&circuit->adopted))) {
-        event_ready(circuit);
+        if (load_acquire(&circuit->handed)) {
+            event_ready(circuit);
+        } else {
+            hand_over(circuit); /* an adopter waits for whoever is responsible for it: that is us */
+        }
         return;
     }
     if (worker == NULL || worker->guest) {
@@ -307,6 +321,7 @@ void *worker_main(void *argument) {
             break;
         }
     }
+    search_end(worker);
     pthread_mutex_lock(&engine.life_mutex);
     add_relaxed(&engine.visits, load_relaxed(&worker->visits));
     store_relaxed(&worker->visits, 0);

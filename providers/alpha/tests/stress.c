@@ -1,0 +1,399 @@
+/* Stress of the engine without Python: exact counts while everything happens at once. Run under the sanitizers
+ * by test_native.py. The first argument scales the work; exit status 1 and a line on stderr on a difference. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "alpha.h"
+#include "substrates_kernel.h"
+
+#define CHECK(condition)                                                                   \
+    do {                                                                                   \
+        if (!(condition)) {                                                                \
+            fprintf(stderr, "stress.c:%d: %s does not hold\n", __LINE__, #condition);      \
+            exit(1);                                                                       \
+        }                                                                                  \
+    } while (0)
+
+static int scale = 1;
+
+/* -- kernels */
+
+struct relay {
+    int64_t count, burst;
+    uint64_t here, onward;
+};
+
+/* Counts down on itself, then hands on. */
+static int32_t relay(substrates_context *context, void *memory, uint64_t bits) {
+    struct relay *state = memory;
+    int64_t value = substrates_int64(bits);
+    state->count++;
+    if (value > 0) {
+        return substrates_emit_int64(context, state->here, value - 1);
+    }
+    return state->onward ? substrates_emit_int64(context, state->onward, state->burst) : 0;
+}
+
+struct hop {
+    int64_t count;
+    uint64_t onward;
+};
+
+static _Atomic int arrived, slept;
+
+/* Hands on, one less, until nothing is left. */
+static int32_t hop(substrates_context *context, void *memory, uint64_t bits) {
+    struct hop *state = memory;
+    int64_t value = substrates_int64(bits);
+    state->count++;
+    if (value == 0) {
+        atomic_fetch_add(&arrived, 1);
+        return 0;
+    }
+    return substrates_emit_int64(context, state->onward, value - 1);
+}
+
+struct tree {
+    int64_t count;
+    uint64_t here;
+};
+
+/* Doubles on itself: a value n becomes 2^n - 1 deliveries; the buffer has to grow. */
+static int32_t tree(substrates_context *context, void *memory, uint64_t bits) {
+    struct tree *state = memory;
+    int64_t value = substrates_int64(bits);
+    state->count++;
+    for (int side = 0; value > 1 && side < 2; side++) {
+        int32_t fault = substrates_emit_int64(context, state->here, value - 1);
+        if (fault != 0) {
+            return fault;
+        }
+    }
+    return 0;
+}
+
+struct order {
+    int64_t last[8], count, wrong;
+};
+
+/* Values are producer << 32 | sequence: each producer's must come in order. */
+static int32_t order(substrates_context *context, void *memory, uint64_t bits) {
+    struct order *state = memory;
+    (void)context;
+    int64_t producer = (int64_t)(bits >> 32), sequence = (int64_t)(bits & 0xffffffff);
+    state->wrong += sequence != state->last[producer] + 1;
+    state->last[producer] = sequence;
+    state->count++;
+    return 0;
+}
+
+static int32_t fails(substrates_context *context, void *memory, uint64_t bits) {
+    struct hop *state = memory;
+    (void)context;
+    state->count++;
+    return bits % 2 == 0 ? 7 : 0;
+}
+
+static int32_t sleeps(substrates_context *context, void *memory, uint64_t bits) {
+    struct hop *state = memory;
+    (void)context;
+    struct timespec nap = {0, (long)bits};
+    nanosleep(&nap, NULL);
+    state->count++;
+    atomic_fetch_add(&slept, 1);
+    return 0;
+}
+
+#define ADDRESS(kernel) ((uint64_t)(uintptr_t)(kernel))
+#define NEW(circuit, kernel, state, own) \
+    alpha_pipe_new((circuit), ADDRESS(kernel), 0, (const char *)&(state), sizeof(state), (own))
+
+static void wait_for(uint64_t circuit) {
+    uint64_t waiter;
+    CHECK(alpha_barrier(circuit, &waiter) == ALPHA_OK);
+    if (waiter != 0) {
+        while (alpha_wait(waiter, 100000000) != ALPHA_OK) {
+        }
+        alpha_waiter_free(waiter);
+    }
+}
+
+/* -- scenarios */
+
+struct producer {
+    pthread_t thread;
+    uint64_t pipe;
+    int64_t number, count;
+};
+
+static void *produce(void *argument) {
+    struct producer *producer = argument;
+    for (int64_t sequence = 1; sequence <= producer->count; sequence++) {
+        CHECK(alpha_emit_int64(producer->pipe, producer->number << 32 | sequence) == ALPHA_OK);
+    }
+    return NULL;
+}
+
+static void producers_keep_their_order(void) {
+    enum { PRODUCERS = 4 };
+    struct order zero = {0};
+    uint64_t circuit = alpha_circuit_new(0, 0);
+    uint64_t pipe = NEW(circuit, order, zero, 0);
+    struct producer producers[PRODUCERS];
+    for (int at = 0; at < PRODUCERS; at++) {
+        producers[at] = (struct producer){.pipe = pipe, .number = at, .count = 2000 * scale};
+        pthread_create(&producers[at].thread, NULL, produce, &producers[at]);
+    }
+    for (int at = 0; at < PRODUCERS; at++) {
+        pthread_join(producers[at].thread, NULL);
+    }
+    wait_for(circuit);
+    struct order *state = (struct order *)alpha_pipe_state(pipe);
+    CHECK(state->wrong == 0);
+    CHECK(state->count == PRODUCERS * 2000 * scale);
+    alpha_pipe_drop(pipe, 0);
+    alpha_circuit_drop(circuit);
+}
+
+static void chains_visit_every_circuit(void) {
+    enum { CHAINS = 3, LENGTH = 300, BURST = 20 };
+    uint64_t circuits[CHAINS][LENGTH], pipes[CHAINS][LENGTH];
+    for (int chain = 0; chain < CHAINS; chain++) {
+        for (int at = LENGTH - 1; at >= 0; at--) {
+            struct relay start = {0, BURST - 1, 0, at + 1 < LENGTH ? pipes[chain][at + 1] : 0};
+            circuits[chain][at] = alpha_circuit_new(0, 0);
+            pipes[chain][at] = NEW(circuits[chain][at], relay, start, 1 << 2);
+        }
+    }
+    for (int round = 1; round <= 3 * scale; round++) {
+        for (int chain = 0; chain < CHAINS; chain++) {
+            CHECK(alpha_emit_int64(pipes[chain][0], BURST - 1) == ALPHA_OK);
+        }
+        for (int chain = 0; chain < CHAINS; chain++) {
+            for (int at = 0; at < LENGTH; at++) { /* a barrier after the circuit before it: the chain is done */
+                wait_for(circuits[chain][at]);
+            }
+        }
+        for (int chain = 0; chain < CHAINS; chain++) {
+            for (int at = 0; at < LENGTH; at++) {
+                CHECK(((struct relay *)alpha_pipe_state(pipes[chain][at]))->count == round * BURST);
+            }
+        }
+    }
+    for (int chain = 0; chain < CHAINS; chain++) {
+        for (int at = 0; at < LENGTH; at++) {
+            CHECK(alpha_circuit_close(circuits[chain][at]) == ALPHA_OK);
+            alpha_pipe_drop(pipes[chain][at], 0);
+            alpha_circuit_drop(circuits[chain][at]);
+        }
+    }
+}
+
+static void tokens_circulate_in_a_ring(void) {
+    enum { LENGTH = 7, TOKENS = 5 };
+    uint64_t circuits[LENGTH], pipes[LENGTH];
+    struct hop zero = {0};
+    int64_t hops = 3000 * scale, total = 0;
+    for (int at = 0; at < LENGTH; at++) {
+        circuits[at] = alpha_circuit_new(0, 0);
+        pipes[at] = NEW(circuits[at], hop, zero, 0);
+    }
+    for (int at = 0; at < LENGTH; at++) {
+        ((struct hop *)alpha_pipe_state(pipes[at]))->onward = pipes[(at + 1) % LENGTH];
+    }
+    atomic_store(&arrived, 0);
+    for (int token = 0; token < TOKENS; token++) {
+        CHECK(alpha_emit_int64(pipes[token], hops - 1) == ALPHA_OK);
+    }
+    for (struct timespec nap = {0, 200000}; atomic_load(&arrived) < TOKENS;) {
+        nanosleep(&nap, NULL);
+    }
+    for (int at = 0; at < LENGTH; at++) {
+        wait_for(circuits[at]);
+        total += ((struct hop *)alpha_pipe_state(pipes[at]))->count;
+    }
+    CHECK(total == hops * TOKENS);
+    for (int at = 0; at < LENGTH; at++) {
+        alpha_pipe_drop(pipes[at], 0);
+        alpha_circuit_drop(circuits[at]);
+    }
+}
+
+static void a_tree_outgrows_the_window(void) {
+    struct tree zero = {0};
+    uint64_t circuit = alpha_circuit_new(0, 0);
+    uint64_t pipe = NEW(circuit, tree, zero, 1 << 1);
+    CHECK(alpha_emit_int64(pipe, 16) == ALPHA_OK);
+    CHECK(alpha_emit_int64(pipe, 1) == ALPHA_OK);
+    wait_for(circuit);
+    CHECK(((struct tree *)alpha_pipe_state(pipe))->count == (1 << 16) - 1 + 1);
+    alpha_pipe_drop(pipe, 0);
+    alpha_circuit_drop(circuit);
+}
+
+static void *churn(void *argument) {
+    (void)argument;
+    for (int round = 0; round < 300 * scale; round++) {
+        struct hop zero = {0};
+        uint64_t first = alpha_circuit_new(0, 0), second = alpha_circuit_new(0, 0);
+        uint64_t end = NEW(second, hop, zero, 0);
+        struct hop link = {0, end};
+        uint64_t start = NEW(first, hop, link, 0);
+        for (int value = 0; value < 5; value++) {
+            CHECK(alpha_emit_int64(start, 1) == ALPHA_OK);
+        }
+        if (round % 3 == 0) {
+            wait_for(first);
+            wait_for(second);
+            CHECK(((struct hop *)alpha_pipe_state(end))->count == 5);
+        }
+        if (round % 2 == 0) {
+            alpha_circuit_close(first);
+        }
+        /* Dropped with values on their way: they must arrive or vanish, never hit memory that is gone. */
+        alpha_pipe_drop(start, 0);
+        alpha_pipe_drop(end, 0);
+        alpha_circuit_drop(first);
+        alpha_circuit_drop(second);
+    }
+    return NULL;
+}
+
+static void circuits_come_and_go_in_mid_flight(void) {
+    pthread_t threads[3];
+    for (int at = 0; at < 3; at++) {
+        pthread_create(&threads[at], NULL, churn, NULL);
+    }
+    for (int at = 0; at < 3; at++) {
+        pthread_join(threads[at], NULL);
+    }
+}
+
+static _Atomic int emitting;
+
+static void *flood(void *argument) {
+    struct producer *producer = argument;
+    while (atomic_load(&emitting)) {
+        if (alpha_emit_int64(producer->pipe, 2) != ALPHA_OK) {
+            break;
+        }
+        producer->count++;
+    }
+    return NULL;
+}
+
+static void adoption_loses_nothing(void) {
+    for (int round = 0; round < 20 * scale; round++) {
+        struct relay zero = {0};
+        uint64_t circuit = alpha_circuit_new(0, 0);
+        uint64_t pipe = NEW(circuit, relay, zero, 1 << 2);
+        struct producer producer = {.pipe = pipe};
+        atomic_store(&emitting, 1);
+        pthread_create(&producer.thread, NULL, flood, &producer);
+        struct timespec nap = {0, 50000};
+        nanosleep(&nap, NULL);
+        CHECK(alpha_circuit_adopt(circuit) == ALPHA_OK);
+        pthread_join(producer.thread, NULL);
+        int64_t native = ((struct relay *)alpha_pipe_state(pipe))->count, mine = 0;
+        alpha_item items[64];
+        int count;
+        while ((count = alpha_circuit_take(circuit, items, 64, 1)) > 0) {
+            for (int at = 0; at < count; at++) {
+                mine += substrates_int64(items[at].bits) + 1;
+            }
+        }
+        while ((count = alpha_circuit_take(circuit, items, 64, 0)) > 0) {
+            for (int at = 0; at < count; at++) {
+                mine += substrates_int64(items[at].bits) + 1;
+            }
+        }
+        CHECK(native + mine == producer.count * 3);
+        CHECK(alpha_pipe_drop(pipe, 0) == ALPHA_OK);
+        alpha_circuit_drop(circuit);
+    }
+}
+
+static void faults_are_counted(void) {
+    struct hop zero = {0};
+    alpha_facts before, after;
+    alpha_read_facts(&before);
+    uint64_t circuit = alpha_circuit_new(3, 0);
+    uint64_t pipe = alpha_pipe_new(circuit, ADDRESS(fails), 4, (const char *)&zero, sizeof zero, 0);
+    for (int value = 0; value < 100; value++) {
+        CHECK(alpha_emit_int64(pipe, value) == ALPHA_OK);
+    }
+    wait_for(circuit);
+    alpha_read_facts(&after);
+    CHECK(((struct hop *)alpha_pipe_state(pipe))->count == 100);
+    CHECK(after.faults - before.faults == 50);
+    alpha_event event;
+    uint64_t reported = 0;
+    while (alpha_next_event(&event, 0) == ALPHA_OK) {
+        if (event.kind == ALPHA_EVENT_FAULT) {
+            CHECK(event.code == 7 && event.pipe == pipe && event.circuit == circuit);
+            CHECK(event.circuit_name == 3 && event.pipe_name == 4);
+            reported += event.count;
+        }
+    }
+    CHECK(reported == 50);
+    alpha_pipe_drop(pipe, 0);
+    alpha_circuit_drop(circuit);
+}
+
+static void blocked_kernels_do_not_stop_others(void) {
+    enum { BLOCKED = 6 };
+    struct hop zero = {0};
+    uint64_t circuits[BLOCKED], pipes[BLOCKED];
+    for (int at = 0; at < BLOCKED; at++) {
+        circuits[at] = alpha_circuit_new(0, 0);
+        pipes[at] = NEW(circuits[at], sleeps, zero, 0);
+        CHECK(alpha_emit_int64(pipes[at], 300000000) == ALPHA_OK);
+    }
+    uint64_t circuit = alpha_circuit_new(0, 0);
+    uint64_t pipe = NEW(circuit, sleeps, zero, 0);
+    CHECK(alpha_emit_int64(pipe, 0) == ALPHA_OK);
+    wait_for(circuit);
+    CHECK(atomic_load(&slept) <= BLOCKED); /* it came before all blocked ones ended: another worker ran it */
+    for (int at = 0; at < BLOCKED; at++) {
+        wait_for(circuits[at]);
+        alpha_pipe_drop(pipes[at], 0);
+        alpha_circuit_drop(circuits[at]);
+    }
+    alpha_pipe_drop(pipe, 0);
+    alpha_circuit_drop(circuit);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1) {
+        scale = atoi(argv[1]);
+    }
+    CHECK(alpha_start(3) == ALPHA_OK);
+    faults_are_counted();
+    producers_keep_their_order();
+    chains_visit_every_circuit();
+    tokens_circulate_in_a_ring();
+    a_tree_outgrows_the_window();
+    circuits_come_and_go_in_mid_flight();
+    adoption_loses_nothing();
+    blocked_kernels_do_not_stop_others();
+    alpha_facts facts;
+    for (int tries = 0; tries < 5000; tries++) { /* dropped circuits end on their own */
+        alpha_read_facts(&facts);
+        if (facts.circuits == 0 && facts.pipes == 0) {
+            break;
+        }
+        struct timespec nap = {0, 1000000};
+        nanosleep(&nap, NULL);
+    }
+    CHECK(facts.circuits == 0);
+    CHECK(facts.pipes == 0);
+    alpha_stop(2000);
+    alpha_read_facts(&facts);
+    CHECK(facts.workers == 0);
+    puts("stress: all exact");
+    return 0;
+}
