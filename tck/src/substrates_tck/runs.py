@@ -22,7 +22,7 @@ COMMAND: Final = (
     *(sys.executable, "-P", "-m", "pytest", "-c", str(PACKAGE / "pytest.ini"), "--rootdir", str(PACKAGE)),
     *("--noconftest", "-p", "no:cacheprovider", "--pyargs", "substrates_tck"),
 )
-"""Nothing in the folder that the command is called from matters: ``-P`` keeps it out of the way of imports."""
+"""Nothing in the folder that the command is called from matters; ``-P`` keeps it off the import path."""
 
 
 @dataclass
