@@ -25,7 +25,11 @@ def test_catalogue_has_the_rules_of_the_contract() -> None:
     with RULES.open(encoding="utf-8", newline="") as source:
         contract = {(row["id"], row["level"], row["scope"]) for row in csv.DictReader(source, delimiter="\t")}
 
-    ours = {(rule.id, rule.level, rule.scope) for rule in rules().values() if rule.area != "KERNEL"}
+    ours = {
+        (rule.id, rule.level, rule.scope)
+        for rule in rules().values()
+        if rule.area not in {"KERNEL", "PYTHON"}
+    }
 
     assert ours == contract
 

@@ -8,12 +8,14 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-__all__ = ["CATALOGUE", "GAPS", "KERNELS", "Gap", "Rule", "gaps", "reason", "rules"]
+__all__ = ["CATALOGUE", "GAPS", "KERNELS", "PYTHON", "Gap", "Rule", "gaps", "reason", "rules"]
 
 CATALOGUE: Final = Path(__file__).with_name("catalogue.tsv")
 """The rules of the contract: id, level, area, scope."""
 KERNELS: Final = Path(__file__).with_name("kernels.tsv")
 """The rules of kernels, which the contract's catalogue does not have."""
+PYTHON: Final = Path(__file__).with_name("python.tsv")
+"""The rules of living in a Python process, which it does not have either."""
 GAPS: Final = Path(__file__).with_name("gaps.tsv")
 """Patterns of ids, each with the reason why a rule without a test has none."""
 
@@ -50,7 +52,7 @@ class Gap:
 
 def rules() -> dict[str, Rule]:
     """Return the rules by id, in the catalogue's order."""
-    return {row["id"]: Rule(**row) for file in (CATALOGUE, KERNELS) for row in _rows(file)}
+    return {row["id"]: Rule(**row) for file in (CATALOGUE, KERNELS, PYTHON) for row in _rows(file)}
 
 
 def gaps() -> list[Gap]:
