@@ -295,19 +295,20 @@ def test_a_subjects_properties_never_change(circuit: Circuit, wait: Settle) -> N
 def test_threads_that_race_for_a_subject_get_one(
     new_circuit: NewCircuit, together: Together, interleaved: None
 ) -> None:
-    for _ in range(50):
-        circuit = new_circuit()
-        pipe: Pipe[int] = circuit.pipe()
-        seen: list[tuple[int, int, int]] = []
+    threads = 4
+    circuits = [new_circuit() for _ in range(500)]
+    pipes: list[Pipe[int]] = [circuit.pipe() for circuit in circuits]
+    seen: list[list[object]] = []
 
-        def read(
-            number: int, circuit: Circuit = circuit, pipe: Pipe[int] = pipe, seen: list[Any] = seen
-        ) -> None:
-            seen.append((id(circuit.subject), id(pipe.subject), id(circuit.current)))
+    def read(number: int) -> None:
+        subjects: list[object] = [component.subject for component in (*circuits, *pipes)]
+        seen.append(subjects + [circuit.current for circuit in circuits])
 
-        together(4, read)
-        assert len(seen) == 4
-        assert len(set(seen)) == 1
+    together(threads, read)
+
+    assert len(seen) == threads
+    racing = [{id(each) for each in same} for same in zip(*seen, strict=True)]
+    assert [len(each) for each in racing] == [1] * 1500
 
 
 @rule("SUBJECT-CHAIN-03", "SUBJECT-WITHIN-05", "SUBJECT-ITER-06", "SUBJECT-DEPTH-04")

@@ -6,7 +6,7 @@ The bounds are generous; how fast a provider is, perfkit measures.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import perf_counter, sleep
 from typing import Any
 
@@ -31,14 +31,41 @@ def stop() -> Iterator[threading.Event]:
     event.set()
 
 
-def _delays(circuit: Circuit, pipe: Pipe[int], wait: Settle, rounds: int) -> list[float]:
-    delays = []
-    for number in range(rounds):
-        start = perf_counter()
-        pipe.emit(number)
-        wait(circuit)
-        delays.append(perf_counter() - start)
-    return delays
+class Attempt:
+    """How long a circuit took to do a little work, while another was busy all the time or not."""
+
+    def __init__(self, circuit: Circuit, pipe: Pipe[int], wait: Settle) -> None:
+        self.delay_s = 0.0
+        for number in range(5):
+            start = perf_counter()
+            pipe.emit(number)
+            wait(circuit)
+            self.delay_s = max(self.delay_s, perf_counter() - start)
+
+
+def _within_bound(attempt: Callable[[int], Attempt | None]) -> None:
+    """Try three times, since the machine may be busy with something else for once.
+
+    Args:
+        attempt: returns None if the other circuit was not busy long enough to tell.
+    """
+    delays: list[float] = []
+    for number in range(3):
+        made = attempt(number)
+        if made is not None:
+            delays.append(made.delay_s)
+            if made.delay_s < DELAY_S:
+                return
+    assert delays, "the other circuits were never busy for long enough to tell"
+    pytest.fail(f"delayed by {min(delays):.3f} s, {DELAY_S} s at most")
+
+
+def _busy(circuit: Circuit) -> bool:
+    try:
+        circuit.wait(timeout=0)
+    except TimeoutError:
+        return True
+    return False
 
 
 @rule("CIRCUIT-EXEC-04")
@@ -49,14 +76,14 @@ def test_a_receptor_that_sleeps_does_not_delay_another_circuit(
 ) -> None:
     free = new_circuit()
     pipe: Pipe[int] = free.pipe()
-    wait(free)
-    for _ in range(blocked):
-        blocking: Pipe[Any] = new_circuit().pipe(lambda value: sleep(BLOCKED_S))
-        blocking.emit(0)
 
-    delays = _delays(free, pipe, wait, 5)
+    def attempt(number: int) -> Attempt:
+        for _ in range(blocked):
+            blocking: Pipe[Any] = new_circuit().pipe(lambda value: sleep(BLOCKED_S))
+            blocking.emit(number)
+        return Attempt(free, pipe, wait)
 
-    assert max(delays) < DELAY_S, f"delayed by {max(delays):.3f} s"
+    _within_bound(attempt)
 
 
 @rule("CIRCUIT-EXEC-04")
@@ -73,13 +100,12 @@ def test_a_receptor_that_feeds_itself_does_not_delay_another_circuit(
     feeding: Pipe[int] = endless.pipe(receive)
     pipe: Pipe[int] = free.pipe()
     feeding.emit(0)
-    delays = _delays(free, pipe, wait, 5)
 
-    with pytest.raises(TimeoutError):
-        endless.wait(timeout=0)
+    _within_bound(lambda number: Attempt(free, pipe, wait))
+
+    assert _busy(endless)
     stop.set()
     wait(endless)
-    assert max(delays) < DELAY_S, f"delayed by {max(delays):.3f} s"
 
 
 @rule("CIRCUIT-AWAIT-02", "CIRCUIT-CLOSE-06")
@@ -133,9 +159,9 @@ def test_two_circuits_that_feed_themselves_both_go_on_and_keep_their_order(
     assert all(log == list(range(len(log))) for log in logs)
 
 
-def _hops(kernels_: Any, circuit: Circuit, wait: Settle) -> int:
+def _hops(library: Any, circuit: Circuit, wait: Settle) -> int:
     """Return how many times a kernel feeds itself in twice the time that a cascade is to last."""
-    pipe = circuit.pipe(kernels_.relay.bind())
+    pipe = circuit.pipe(library.relay.bind())
     hops, elapsed_s = 10_000, 0.0
     while elapsed_s < 0.02:
         hops *= 4
@@ -158,20 +184,16 @@ def test_a_kernel_that_feeds_itself_does_not_delay_another_circuit(
     free = new_circuit()
     hops = _hops(library, new_circuit(), wait)
     pipe: Pipe[int] = free.pipe(library.tally.bind()) if other == "kernel" else free.pipe()
-    feeding = [new_circuit() for _ in range(endless)]
-    for each in feeding:
-        each.pipe(library.relay.bind()).emit(hops // endless)
 
-    delays = _delays(free, pipe, wait, 5)
+    def attempt(number: int) -> Attempt | None:
+        feeding = [new_circuit() for _ in range(endless)]
+        for each in feeding:
+            each.pipe(library.relay.bind()).emit((number + 1) * hops // endless)
+        made = Attempt(free, pipe, wait)
+        busy = [_busy(each) for each in feeding]
+        return made if any(busy) else None
 
-    running = 0
-    for each in feeding:
-        try:
-            each.wait(timeout=0)
-        except TimeoutError:
-            running += 1
-    assert running, "the cascades ended too soon to say anything"
-    assert max(delays) < DELAY_S, f"delayed by {max(delays):.3f} s"
+    _within_bound(attempt)
 
 
 @rule("KERNEL-LIVE-01", "CIRCUIT-EXEC-04")
@@ -181,12 +203,12 @@ def test_a_blocked_receptor_does_not_delay_a_kernel_of_another_circuit(
 ) -> None:
     import substrates_tck.kernels as library
 
-    blocked, free = new_circuit(), new_circuit()
+    free = new_circuit()
     pipe = free.pipe(library.tally.bind())
-    blocking: Pipe[Any] = blocked.pipe(lambda value: sleep(BLOCKED_S / 2), lane=kernel.int64)
-    for number in range(2):
+
+    def attempt(number: int) -> Attempt:
+        blocking: Pipe[Any] = new_circuit().pipe(lambda value: sleep(BLOCKED_S), lane=kernel.int64)
         blocking.emit(number)
+        return Attempt(free, pipe, wait)
 
-    delays = _delays(free, pipe, wait, 5)
-
-    assert max(delays) < DELAY_S, f"delayed by {max(delays):.3f} s"
+    _within_bound(attempt)

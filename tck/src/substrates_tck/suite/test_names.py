@@ -178,17 +178,21 @@ def test_enclosures_are_interned_too(cortex: Cortex) -> None:
 
 @rule("NAME-INTERN-07", "CIRCUIT-FACT-17")
 def test_interning_is_free_of_races(cortex: Cortex, together: Together, interleaved: None) -> None:
-    for round_ in range(20):
-        seen: list[tuple[Name, Name]] = []
+    threads, count = 20, 100
+    for round_ in range(10):
+        seen: list[list[Name]] = []
 
-        def make(number: int, round_: int = round_, seen: list[tuple[Name, Name]] = seen) -> None:
-            direct = cortex.name(f"race{round_}.b.c")
-            seen.append((direct, cortex.name(f"base{round_}").name("child").name("grandchild")))
+        def make(number: int, round_: int = round_, seen: list[list[Name]] = seen) -> None:
+            names = [cortex.name(f"race{round_}.b{each}.c") for each in range(count)]
+            base = cortex.name(f"base{round_}")
+            names += [base.name(f"child{each}").name("grandchild") for each in range(count)]
+            seen.append(names)
 
-        together(20, make)
-        assert len(seen) == 20
-        assert len({id(direct) for direct, _ in seen}) == 1
-        assert len({id(stepwise) for _, stepwise in seen}) == 1
+        together(threads, make)
+        assert len(seen) == threads
+        racing = [{id(name) for name in same} for same in zip(*seen, strict=True)]
+        assert [len(each) for each in racing] == [1] * (2 * count)
+        assert all(cortex.name(str(name)) is name for name in seen[0])
 
 
 @rule("NAME-IMMUT-09", "NAME-EXT-11")
