@@ -161,7 +161,7 @@ def both(function: Function, value: float, lane: Any = kernel.int64, **fields: A
         for field in Meter.layout.fields
         if field.is_pipe and field.name in fields
     }
-    memory = bytearray(Meter.layout.pack(fields))
+    memory = bytearray(known.bind(**fields).memory)
     cells = list(memoryview(memory).cast("q"))
     for field in Meter.layout.fields:
         if field.name in handles:

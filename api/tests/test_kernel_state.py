@@ -70,7 +70,7 @@ def kernel_of(state_type: type[kernel.State], lane: Lane = INT64) -> kernel.Kern
 
 
 def state_of(state_type: type[S], memory: bytes | None = None) -> S:
-    cells = bytearray(state_type.layout.pack({}) if memory is None else memory)
+    cells = bytearray(state_type.layout.initial if memory is None else memory)
     return state_type(memoryview(cells), FakeLinks())
 
 
@@ -171,7 +171,7 @@ def test_annotation_that_names_nothing_is_refused() -> None:
 
 
 def test_state_is_a_view_of_its_memory() -> None:
-    cells = bytearray(Meter.layout.pack({}))
+    cells = bytearray(Meter.layout.initial)
     state = Meter(memoryview(cells), FakeLinks())
 
     state.count = -3

@@ -103,7 +103,7 @@ class Extent(ABC):
         """
         present(first, "path", "separator or mapper")
         present(separator, "path", "separator")
-        render: Callable[[Self], str] | None = None
+        render: Callable[[Any], str] | None = None
         if callable(first):
             render = first
         elif first is not UNSET:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import ClassVar, Generic, TypeVar, cast
+from typing import ClassVar, Generic, TypeVar
 
 from .absent import UNSET, Unset, present
 
@@ -38,7 +38,7 @@ class Receptor(ABC, Generic[E_contra]):
             AbsentValueError: `receptor` is None.
         """
         present(receptor, "of", "receptor")
-        return cast("Receptor[E_contra]", Receptor.NOOP if isinstance(receptor, Unset) else receptor)
+        return Receptor.NOOP if isinstance(receptor, Unset) else receptor
 
 
 class _Noop(Receptor[object]):

@@ -25,6 +25,9 @@ enum {
     ALPHA_STOPPED = 6
 };
 
+/* As the number of a pipe's name: the circuit's. */
+enum { ALPHA_SAME_NAME = -1 };
+
 /* What `alpha_next_event` reports. */
 enum {
     ALPHA_EVENT_STOP = 0,
@@ -88,11 +91,12 @@ int alpha_circuit_waiting(uint64_t circuit);
 void alpha_circuit_bury(uint64_t circuit);
 void alpha_run_command(uint64_t circuit, uint64_t bits);
 
-/* `state`: `size` bytes to start from, copied; `own`: cells, one bit each, that get the pipe's own handle.
- * 0: out of memory. */
-uint64_t alpha_pipe_new(uint64_t circuit, uint64_t kernel, uint32_t name, const char *state, size_t size, uint64_t own);
+/* `state`: `size` bytes to start from, copied; `own`: cells, one bit each, that get the pipe's own handle; `cell`:
+ * one that gets the handle `target`, if that is not 0. 0: out of memory. */
+uint64_t alpha_pipe_new(uint64_t circuit, uint64_t kernel, int64_t name, const char *state, size_t size, uint64_t own,
+                        uint32_t cell, uint64_t target);
 /* As alpha_pipe_new over memory of the caller's, which must outlive the pipe and its deferred drop. */
-uint64_t alpha_pipe_over(uint64_t circuit, uint64_t kernel, uint32_t name, void *state);
+uint64_t alpha_pipe_over(uint64_t circuit, uint64_t kernel, int64_t name, void *state);
 /* Nobody holds the pipe any more. OK: gone. DEFERRED: once all accepted before is delivered; then DROPPED is
  * reported if `report`. */
 int alpha_pipe_drop(uint64_t pipe, int report);

@@ -57,8 +57,10 @@ bool circuit_rest(struct circuit *circuit) {
 
 void pipe_drop(uint64_t handle, bool report) {
     struct pipe *pipe = pipe_of(handle);
+    struct circuit *circuit = load_relaxed(&pipe->circuit);
     store_relaxed(&pipe->handle, 0);
     pipe_free(pipe);
+    circuit_release(circuit);
     if (report) {
         event_dropped(handle);
     }

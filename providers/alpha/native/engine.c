@@ -147,12 +147,12 @@ void alpha_circuit_drop(uint64_t address) {
     if (load_relaxed(&circuit->adopted)) {
         alpha_circuit_bury(address);
         event_forget(circuit);
-        circuit_free(circuit);
+        circuit_release(circuit);
     } else {
         uintptr_t expected = IDLE;
         if (replace_both(&circuit->ingress, &expected, CLOSED) || expected == CLOSED ||
             circuit_admit(NULL, circuit, 0, COMMAND_RELEASE, true) == ADMITTED_DROPPED) {
-            circuit_free(circuit);
+            circuit_release(circuit);
         }
     }
     if (memory_has_empty_slabs()) {
@@ -262,17 +262,19 @@ void alpha_run_command(uint64_t address, uint64_t bits) {
 
 /* -- pipes */
 
-static uint64_t pipe_publish(struct pipe *pipe, uint64_t circuit, uint64_t kernel, uint32_t name) {
+static uint64_t pipe_publish(struct pipe *pipe, uint64_t circuit, uint64_t kernel, int64_t name) {
     pipe->kernel = (substrates_kernel)(uintptr_t)kernel;
-    pipe->name = name;
+    pipe->name = name == ALPHA_SAME_NAME ? circuit_at(circuit)->name : (uint32_t)name;
     pipe->generation++;
     store_relaxed(&pipe->circuit, circuit_at(circuit));
+    add_relaxed(&circuit_at(circuit)->references, 1);
     uint64_t handle = ((uint64_t)pipe->generation << HANDLE_BITS) | (uint64_t)(uintptr_t)pipe;
     store_release(&pipe->handle, handle);
     return handle;
 }
 
-uint64_t alpha_pipe_new(uint64_t circuit, uint64_t kernel, uint32_t name, const char *state, size_t size, uint64_t own) {
+uint64_t alpha_pipe_new(uint64_t circuit, uint64_t kernel, int64_t name, const char *state, size_t size, uint64_t own,
+                        uint32_t cell, uint64_t target) {
     if (load_relaxed(&engine.forked)) {
         return 0;
     }
@@ -288,10 +290,13 @@ uint64_t alpha_pipe_new(uint64_t circuit, uint64_t kernel, uint32_t name, const 
     for (; own != 0; own &= own - 1) {
         cells[__builtin_ctzll(own)] = handle;
     }
+    if (target != 0) {
+        cells[cell] = target;
+    }
     return handle;
 }
 
-uint64_t alpha_pipe_over(uint64_t circuit, uint64_t kernel, uint32_t name, void *state) {
+uint64_t alpha_pipe_over(uint64_t circuit, uint64_t kernel, int64_t name, void *state) {
     if (load_relaxed(&engine.forked)) {
         return 0;
     }

@@ -28,7 +28,8 @@
  * ---------------------
  * Circuits and pipes live in slabs of their own kind, unmapped only while nothing runs at all. So a stale
  * handle can always be looked at: the pipe's own handle differs from it (a generation counts reuses), a freed
- * circuit's ingress is CLOSED. A kernel that emits to a pipe that is gone emits to nobody.
+ * circuit's ingress is CLOSED. (The garbage collector may drop a circuit before its pipes: each pipe counts as a
+ * reference.) A kernel that emits to a pipe that is gone emits to nobody.
  */
 #ifndef SUBSTRATES_ENGINE_H
 #define SUBSTRATES_ENGINE_H
@@ -89,7 +90,8 @@ struct circuit {
     _Atomic uint8_t adopted;   /* set once: Python runs it */
     _Atomic uint8_t handed;    /* set once, by the thread that gave it up after adoption */
     uint8_t reported;          /* in the list of ready circuits that Python runs; under its mutex */
-    uint8_t spare[20];
+    _Atomic uint32_t references; /* Python's and one of each pipe: a live pipe's circuit can always be looked at */
+    uint8_t spare[16];
 };
 
 _Static_assert(sizeof(struct circuit) == CACHE_LINE, "a circuit is one cache line");
@@ -174,7 +176,7 @@ extern struct engine engine;
 
 /* memory.c */
 struct circuit *circuit_allocate(void);
-void circuit_free(struct circuit *circuit);
+void circuit_release(struct circuit *circuit); /* lets go of one reference; the last one frees */
 /* A dead pipe with room for `size` bytes of state at `state`; `inline_state` false: none. */
 struct pipe *pipe_allocate(size_t size, bool inline_state);
 void pipe_free(struct pipe *pipe);

@@ -153,12 +153,15 @@ struct circuit *circuit_allocate(void) {
         store_relaxed(&circuit->closing, 0);
         store_relaxed(&circuit->adopted, 0);
         store_relaxed(&circuit->handed, 0);
+        store_relaxed(&circuit->references, 1);
     }
     return circuit;
 }
 
-void circuit_free(struct circuit *circuit) {
-    release(CIRCUITS, circuit);
+void circuit_release(struct circuit *circuit) {
+    if (atomic_fetch_sub_explicit(&circuit->references, 1, memory_order_acq_rel) == 1) {
+        release(CIRCUITS, circuit);
+    }
 }
 
 struct pipe *pipe_allocate(size_t size, bool inline_state) {

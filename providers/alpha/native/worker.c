@@ -259,12 +259,12 @@ void visit(struct worker *worker, struct circuit *circuit) {
             }
         } else if ((bits & COMMAND_MASK) == COMMAND_CLOSE) {
             if (circuit_end(worker, circuit)) {
-                circuit_free(circuit);
+                circuit_release(circuit);
             }
             return;
         } else if ((bits & COMMAND_MASK) == COMMAND_RELEASE) {
             circuit_end(worker, circuit);
-            circuit_free(circuit);
+            circuit_release(circuit);
             return;
         } else {
             circuit_command(bits);

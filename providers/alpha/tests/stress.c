@@ -110,7 +110,7 @@ static int32_t sleeps(substrates_context *context, void *memory, uint64_t bits) 
 
 #define ADDRESS(kernel) ((uint64_t)(uintptr_t)(kernel))
 #define NEW(circuit, kernel, state, own) \
-    alpha_pipe_new((circuit), ADDRESS(kernel), 0, (const char *)&(state), sizeof(state), (own))
+    alpha_pipe_new((circuit), ADDRESS(kernel), 0, (const char *)&(state), sizeof(state), (own), 0, 0)
 
 static void wait_for(uint64_t circuit) {
     uint64_t waiter;
@@ -322,7 +322,7 @@ static void faults_are_counted(void) {
     alpha_facts before, after;
     alpha_read_facts(&before);
     uint64_t circuit = alpha_circuit_new(3, 0);
-    uint64_t pipe = alpha_pipe_new(circuit, ADDRESS(fails), 4, (const char *)&zero, sizeof zero, 0);
+    uint64_t pipe = alpha_pipe_new(circuit, ADDRESS(fails), 4, (const char *)&zero, sizeof zero, 0, 0, 0);
     for (int value = 0; value < 100; value++) {
         CHECK(alpha_emit_int64(pipe, value) == ALPHA_OK);
     }

@@ -14,7 +14,7 @@ from ..absent import present
 from ..errors import ConfigurationError, SubstratesError
 from ..pipe import Pipe
 from .lane import Lane
-from .state import SELF, Field, State
+from .state import SELF, Field, Layout, State
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -78,6 +78,8 @@ class Kernel(Generic[E]):
         self.function = function
         self._address = address
         self._machine: Machine | None = None
+        for field, target in state_type.layout.links:
+            _check_target(self, field, target)
 
     def bind(self, /, **values: Any) -> Binding[E]:
         """Return a recipe for pipes: this kernel with these initial values of its state's fields.
@@ -150,22 +152,30 @@ class Binding(Generic[E]):
     def __init__(self, kernel: Kernel[E], values: Mapping[str, Any]) -> None:
         layout = kernel.state_type.layout
         self.kernel = kernel
-        self.memory = layout.pack(values)
-        links: list[tuple[Field, Any]] = []
-        known = 0
-        for field in layout.fields:
-            known += field.name in values
-            if field.is_pipe:
-                target = values.get(field.name, field.default)
-                if target is not None:
-                    _check_target(kernel, field, target)
-                    links.append((field, target))
-        self.links = tuple(links)
-        if known != len(values):
-            names = [field.name for field in layout.fields]
-            unknown = ", ".join(sorted(set(values) - set(names)))
-            known_names = ", ".join(names) or "none"
-            raise TypeError(f"{kernel.name}.bind: no field {unknown}; the fields are {known_names}")
+        self.memory = layout.initial
+        self.links = layout.links
+        if values:
+            self._set(layout, values)
+
+    def _set(self, layout: Layout, values: Mapping[str, Any]) -> None:
+        numbers = layout.numbers.copy()
+        links = layout.links
+        for name, value in values.items():
+            field = layout.by_name.get(name)
+            if field is None:
+                known = ", ".join(layout.by_name) or "none"
+                raise TypeError(f"{self.kernel.name}.bind: no field {name}; the fields are {known}")
+            if not field.is_pipe:
+                numbers[field.index] = value
+                continue
+            if field.default is not None:
+                links = tuple(link for link in links if link[0] is not field)
+            if value is not None:
+                if not (isinstance(value, Pipe) and value.lane is field.lane):
+                    _check_target(self.kernel, field, value)
+                links = (*links, (field, value))
+        self.memory = layout.pack(numbers)
+        self.links = links
 
     def __repr__(self) -> str:
         return f"<Binding of {self.kernel!r}>"

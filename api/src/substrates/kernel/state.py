@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import field as derived
+from functools import partial
 from typing import Annotated, Any, ClassVar, Final, Protocol, TypeAlias, get_args, get_type_hints
 
 from ..absent import UNSET
@@ -72,34 +74,57 @@ class Layout:
     Attributes:
         fields: in the order of their annotation.
         size: bytes in all.
+        numbers: the initial numbers, 0 in the place of a pipe.
+        initial: the memory of a new state: these numbers, pipe fields null.
+        links: the pipe fields that do not start at None, each with its default, which is `SELF`.
+        by_name: the fields by their names.
     """
 
     fields: tuple[Field, ...]
     size: int
+    numbers: list[Any] = derived(init=False, repr=False, compare=False)
+    initial: bytes = derived(init=False, repr=False, compare=False)
+    links: tuple[tuple[Field, Any], ...] = derived(init=False, repr=False, compare=False)
+    by_name: Mapping[str, Field] = derived(init=False, repr=False, compare=False)
+    _cells: struct.Struct = derived(init=False, repr=False, compare=False)
 
-    def pack(self, values: Mapping[str, Any]) -> bytes:
-        """Return the initial memory: `values` over the defaults, pipe fields null.
+    def __post_init__(self) -> None:
+        codes = ("q" if field.is_pipe or field.lane is Lane.INT64 else "d" for field in self.fields)
+        numbers = [0 if field.is_pipe else field.default for field in self.fields]
+        links = (
+            (field, field.default) for field in self.fields if field.is_pipe and field.default is not None
+        )
+        assign = partial(object.__setattr__, self)
+        assign("_cells", struct.Struct("=" + "".join(codes)))
+        assign("numbers", numbers)
+        assign("links", tuple(links))
+        assign("by_name", {field.name: field for field in self.fields})
+        assign("initial", self.pack(numbers))
+
+    def pack(self, numbers: Sequence[Any]) -> bytes:
+        """Return the memory of a state with these numbers, one a field in order, 0 in the place of a pipe.
 
         Raises:
-            TypeError: a number of the wrong kind.
+            TypeError: a value of the wrong kind.
             OverflowError: an integer beyond 64 bits.
         """
-        cells = bytearray(self.size)
-        for field in self.fields:
-            if not field.is_pipe:
-                value = values.get(field.name, field.default)
-                _store(cells, field, value)
-        return bytes(cells)
+        try:
+            return self._cells.pack(*numbers)
+        except struct.error as error:
+            for field, value in zip(self.fields, numbers, strict=True):
+                if field.lane is Lane.INT64 and isinstance(value, int) and value != wrap_int64(value):
+                    raise OverflowError(f"{field.name}={value!r}: 64 bits with sign at most") from error
+                if not _fits(field.lane, value):
+                    raise TypeError(f"{field.name}={value!r}: the field holds {field.lane.value}") from error
+            raise
 
 
-def _store(cells: bytearray, field: Field, value: Any) -> None:
-    form = "=q" if field.lane is Lane.INT64 else "=d"
+def _fits(lane: Lane, value: Any) -> bool:
     try:
-        struct.pack_into(form, cells, field.index * CELL, value)
-    except struct.error as error:
-        if isinstance(value, int):
-            raise OverflowError(f"{field.name}={value!r}: 64 bits with sign at most") from error
-        raise TypeError(f"{field.name}={value!r}: the field holds {field.lane.value}") from error
+        struct.pack("=q" if lane is Lane.INT64 else "=d", value)
+    except struct.error:
+        return False
+    return True
 
 
 class Links(Protocol):
@@ -220,12 +245,10 @@ def _layout(cls: _StateType, local_names: dict[str, Any]) -> Layout:
         if name.startswith("_") or hasattr(State, name):
             raise ConfigurationError(f"kernel state {cls.__qualname__}: field {name!r} is reserved")
         fields.append(_field(cls, name, len(fields), hint, _default(cls, name)))
-    layout = Layout(tuple(fields), len(fields) * CELL)
     try:
-        layout.pack({})
+        return Layout(tuple(fields), len(fields) * CELL)
     except (TypeError, OverflowError) as error:
         raise ConfigurationError(f"kernel state {cls.__qualname__}: {error}") from error
-    return layout
 
 
 def _default(cls: _StateType, name: str) -> Any:

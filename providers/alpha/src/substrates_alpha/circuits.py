@@ -22,7 +22,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import substrates
-from substrates.kernel import Binding, Lane
+from substrates.kernel import Lane
 from substrates_base import LaneCircuit, Name, Pipe, Subject, discard
 
 from ._engine import ffi, lib
@@ -101,7 +101,7 @@ class Circuit(LaneCircuit):
     _cortex: AlphaCortex
 
     def __init__(self, cortex: AlphaCortex, name: Name) -> None:
-        super().__init__(cortex, name, cortex.workers)
+        LaneCircuit.__init__(self, cortex, name, cortex.workers)
         self._handle = 0
         self._tail: _Tail | None = None
 
@@ -138,10 +138,9 @@ class Circuit(LaneCircuit):
         if receive is discard and self._ingress is None:
             return self._native_pipe(name, lane, lib.alpha_kernel_discard(), b"", None)
         self._open_lane()
-        return ScalarPipe(self, self._native(), name, receive, lane)
+        return ScalarPipe(self, name, receive, lane)
 
-    def _kernel_pipe(self, name: Name | None, binding: Binding[Any]) -> Pipe:
-        return kernel_pipe(self, self._handle or self._native(), name, binding)
+    _kernel_pipe = kernel_pipe
 
     def _forwarding_pipe(self, name: Name | None, targets: Sequence[Pipe]) -> Pipe:
         lane = targets[0].lane if targets else Lane.OBJECT
@@ -158,7 +157,7 @@ class Circuit(LaneCircuit):
     def _native_pipe(
         self, name: Name | None, lane: Lane, kernel: int, state: bytes, targets: tuple[Pipe, ...] | None
     ) -> KernelPipe:
-        return native_pipe(self, self._native(), name, lane, kernel, state, 0, targets)
+        return native_pipe(self, name, lane, kernel, state, targets=targets)
 
     def _barrier(self, timeout: float | None) -> bool:
         self._workers.check_process()
@@ -208,20 +207,27 @@ class Circuit(LaneCircuit):
 
     def _dropped(self) -> None:
         super()._dropped()
-        if self._handle:
-            self._cortex.subjects.pop(self._handle, None)
-            lib.alpha_circuit_drop(self._handle)
+        # The garbage collector may finalize pipes after this: they find an ended circuit without a tail.
+        self._ended = True
+        self._tail = None
+        handle, self._handle = self._handle, 0
+        if handle:
+            self._cortex.subjects.pop(handle, None)
+            lib.alpha_circuit_drop(handle)
 
     # -- the native part
 
     def _native(self) -> int:
         """Return the handle, making the native part with the first scalar pipe."""
         if not self._handle:
-            self._cortex.start()
-            with self._cortex.lock:
+            cortex = self._cortex
+            if not cortex.started:
+                cortex.start()
+            number = cortex.number(self._name)
+            with cortex.lock:
                 if not self._handle:
                     lane_runs = self._ingress is not None
-                    handle: int = lib.alpha_circuit_new(self._cortex.number(self._name), lane_runs)
+                    handle: int = lib.alpha_circuit_new(number, lane_runs)
                     if not handle:
                         self._workers.check_process()
                         self._cortex.check(lib.ALPHA_MEMORY)

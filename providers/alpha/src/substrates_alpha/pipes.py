@@ -28,6 +28,8 @@ __all__ = [
 _emit_int64 = lib.alpha_emit_int64
 _emit_float64 = lib.alpha_emit_float64
 _pipe_new = lib.alpha_pipe_new
+_SAME_NAME = lib.ALPHA_SAME_NAME
+_new: Any = object.__new__
 _MASK = 2**64 - 1
 CELL = 8
 """Bytes of a state's field."""
@@ -172,14 +174,11 @@ class Float64KernelPipe(KernelPipe):
             self._failed(result, value)
 
 
-_KINDS: dict[Lane, type[KernelPipe]] = {Lane.INT64: Int64KernelPipe, Lane.FLOAT64: Float64KernelPipe}
-NATIVE_KINDS = frozenset(_KINDS.values())
+NATIVE_KINDS = frozenset((Int64KernelPipe, Float64KernelPipe))
 """The types of pipes to kernels."""
 
 
-def kernel_pipe(
-    circuit: Circuit, circuit_handle: int, name: Name | None, binding: Binding[Any]
-) -> KernelPipe:
+def kernel_pipe(circuit: Circuit, name: Name | None, binding: Binding[Any]) -> KernelPipe:
     """Make a pipe to a kernel, with a state of its own.
 
     Raises:
@@ -189,68 +188,81 @@ def kernel_pipe(
     """
     kernel = binding.kernel
     state = binding.memory
-    own = 0
+    own = cell = 0
+    target: Any = None  # one is the rule; more are packed into the state
     targets: Any = None
-    if binding.links:
-        cells = None
-        for field, target in binding.links:
-            if target is SELF:
-                own |= 1 << field.index
-                continue
-            linked: Any = circuit._own_pipe(target, "pipe")
-            if cells is None:
-                cells = bytearray(state)
+    for field, linked in binding.links:
+        if linked is SELF:
+            own |= 1 << field.index
+            continue
+        if type(linked) not in NATIVE_KINDS or linked._circuit._cortex is not circuit._cortex:
+            circuit._own_pipe(linked, "pipe")
+        if target is None:
+            cell, target = field.index, linked
+        else:
+            cells = bytearray(state)
             struct.pack_into("=Q", cells, field.index * CELL, linked._handle)
-            targets = linked if targets is None else (*_kept(targets), linked)
-        if cells is not None:
             state = bytes(cells)
+        targets = linked if targets is None else (*_kept(targets), linked)
+    lane = kernel.lane
     pipe = native_pipe(
-        circuit, circuit_handle, name, kernel.lane, kernel.address(), state, own & _MASK, targets
+        circuit,
+        name,
+        lane,
+        kernel.address(),
+        state,
+        own & _MASK,
+        targets,
+        cell,
+        target._handle if target else 0,
     )
     pipe._kernel = kernel
     if own > _MASK:
         memory = lib.alpha_pipe_state(pipe._handle)
-        for field, target in binding.links:
-            if target is SELF:
+        for field, linked in binding.links:
+            if linked is SELF:
                 memory[field.index] = _signed(pipe._handle)
     return pipe
 
 
 def native_pipe(
     circuit: Circuit,
-    circuit_handle: int,
     name: Name | None,
     lane: Lane,
     address: int,
     state: bytes,
-    own: int,
-    targets: Any,
+    own: int = 0,
+    targets: Any = None,
+    cell: int = 0,
+    target: int = 0,
 ) -> KernelPipe:
     """Make a pipe to the native function at `address`.
 
     Args:
         circuit: its circuit.
-        circuit_handle: the circuit's native part.
         name: None for the circuit's.
         lane: of the values.
         address: of the function.
         state: its initial memory.
         own: the cells, one bit each, that get the pipe's own handle.
         targets: what the state refers to, kept alive.
+        cell: a cell that gets the handle `target`.
+        target: 0 for none.
     """
-    kind = _KINDS[lane]
-    pipe = kind.__new__(kind)
+    kind = Int64KernelPipe if lane is Lane.INT64 else Float64KernelPipe
+    pipe: KernelPipe = _new(kind)
     pipe._circuit = circuit
     pipe._name = name
     pipe._subject = None
     pipe._kernel = None
     pipe._targets = targets
-    cortex = circuit._cortex
-    pipe._handle = handle = _pipe_new(
-        circuit_handle, address, cortex.number(name or circuit._name), state, len(state), own
-    )
+    pipe._handle = 0
+    number = _SAME_NAME if name is None else circuit._cortex.number(name)
+    native = circuit._handle or circuit._native()
+    handle = _pipe_new(native, address, number, state, len(state), own, cell, target)
     if not handle:
-        cortex.check(lib.ALPHA_MEMORY)
+        circuit._cortex.check(lib.ALPHA_MEMORY)
+    pipe._handle = handle
     return pipe
 
 
@@ -262,7 +274,6 @@ class ScalarPipe(_NativePipe):
     def __init__(
         self,
         circuit: Circuit,
-        circuit_handle: int,
         name: Name | None,
         receive: Callable[[Any], object],
         lane: Lane,
@@ -271,7 +282,8 @@ class ScalarPipe(_NativePipe):
         self._handle = 0
         cortex = circuit._cortex
         discarding = lib.alpha_kernel_discard()  # never called: Python runs the circuit
-        handle = _pipe_new(circuit_handle, discarding, cortex.number(name or circuit._name), b"", 0, 0)
+        number = _SAME_NAME if name is None else cortex.number(name)
+        handle = _pipe_new(circuit._handle or circuit._native(), discarding, number, b"", 0, 0, 0, 0)
         if not handle:
             cortex.check(lib.ALPHA_MEMORY)
         self._handle = handle

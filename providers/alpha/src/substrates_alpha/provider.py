@@ -44,6 +44,7 @@ class AlphaCortex(Cortex):
         self._numbers: dict[Name, int] = {}
         self._numbered: list[Name] = []
         self._bridge: threading.Thread | None = None
+        self.started = False
         self.number(self.circuit_name)
 
     def number(self, name: Name) -> int:
@@ -63,7 +64,7 @@ class AlphaCortex(Cortex):
             ForkedProcessError: in a forked child.
             MemoryError: no thread can be started.
         """
-        if self._bridge is None:
+        if not self.started:
             with self.lock:
                 if self._bridge is None:
                     self.check(lib.alpha_start(usable_cores()))
@@ -72,6 +73,7 @@ class AlphaCortex(Cortex):
                     )
                     bridge.start()
                     self._bridge = bridge
+                    self.started = True
 
     def check(self, result: int) -> None:
         """Raise what a result of the engine stands for.

@@ -27,7 +27,7 @@ __all__ = ["Cortex"]
 class Cortex(substrates.Cortex):
     """Everything of one provider that is not its engine.
 
-    A subclass supplies `_new_circuit`, `facts` and `_stop`.
+    A subclass supplies `_new_circuit`, `facts`, `_stop` and `_forked_child`.
 
     Attributes:
         names: the table of interned names.

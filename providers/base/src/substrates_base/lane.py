@@ -283,8 +283,14 @@ class LaneCircuit(Circuit):
     _transit: deque[Any]
 
     def __init__(self, cortex: Cortex, name: Name, workers: Workers) -> None:
-        workers.check_process()
-        super().__init__(cortex, name)
+        if workers.forked:
+            workers.check_process()
+        # As Circuit.__init__, written out: a population is a million of these calls.
+        self._cortex = cortex
+        self._name = name
+        self._subject = None
+        self._current = None
+        self._closing = False
         self._workers = workers
         workers.circuits.born()
         self._runner: int | None = None
