@@ -42,6 +42,8 @@ SCHEMA: Final = 1
 QUIET_CV_PERCENT: Final = 3.0
 BUSY_PERCENT: Final = 97.0
 FOREIGN_PERCENT: Final = 1.0
+COARSE_S: Final = 1.0
+"""Processor time below which the kernel's counts, kept in ticks of 10 ms, say little of a hundredth."""
 DRIFT: Final = 0.05
 FEW_ROUNDS: Final = 3
 SHORT_S: Final = 0.1
@@ -245,7 +247,7 @@ def advice(record: Record) -> Iterator[str]:
             "went to other processes; end them and run again",
         ),
     ):
-        if share is not None and 100 * share > FOREIGN_PERCENT:
+        if share is not None and 100 * share > FOREIGN_PERCENT and capacity_s > COARSE_S:
             yield f"{100 * share:.1f} % of the processors' time {what}"
     seconds = series.median(lambda each: each.seconds)
     if seconds is not None and seconds < SHORT_S:

@@ -278,12 +278,13 @@ class _Showcase:
             handoffs=parameters.handoffs,
             visits=parameters.circuits,
         )
+        after = machine.Usage.now()
         self._console.progress(f"round {name}: verifying")
         self._verify(population, f"round {name}", self._base + parameters.burst)
         self._base += parameters.burst
         record.rounds.append(done)
         if not warmup:
-            self._note_usage(before, machine.Usage.now())
+            self._note_usage(before, after)
         self._console.say(
             report.live(parameters).row(report.live_cells(parameters, record.cores, name, done))
         )
