@@ -112,6 +112,8 @@ class AlphaCortex(Cortex):
             return subject
 
     def _new_circuit(self, name: Name) -> Circuit:
+        if self.workers.forked:
+            self.workers.check_process()
         return Circuit(self, name)
 
     def _carry_events(self) -> None:

@@ -283,8 +283,6 @@ class LaneCircuit(Circuit):
     _transit: deque[Any]
 
     def __init__(self, cortex: Cortex, name: Name, workers: Workers) -> None:
-        if workers.forked:
-            workers.check_process()
         # As Circuit.__init__, written out: a population is a million of these calls.
         self._cortex = cortex
         self._name = name

@@ -30,6 +30,8 @@ class ReferenceCortex(Cortex):
         }
 
     def _new_circuit(self, name: Name) -> Circuit:
+        if self.workers.forked:
+            self.workers.check_process()
         return Circuit(self, name)
 
     def _stop(self) -> None:
