@@ -48,6 +48,8 @@ DRIFT: Final = 0.05
 FEW_ROUNDS: Final = 3
 SHORT_S: Final = 0.1
 """From here on a round's start and end, some 50 µs of waking threads, are under a thousandth of it."""
+LITTLE: Final = 10
+"""Bytes per visit below which decimals are shown."""
 VISITS_MATTER: Final = 100
 """Up to this burst the hand-off is a good part of a visit, so that its cost is shown per round."""
 
@@ -131,7 +133,9 @@ def live_cells(parameters: Parameters, cores: int, name: str, done: Round) -> li
 
 def _bytes_per_visit(value: float | None) -> str:
     """Return whole bytes, but never 0 for a little."""
-    return figure_text(value, digits=2 if value is not None and 0 < value < 10 else 0)
+    if value is None or value == 0 or value >= LITTLE:
+        return count_text(value)
+    return figure_text(value) if value >= 0.01 else "< 0.01"
 
 
 def closing(record: Record) -> Iterator[str]:
