@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from .subject import Subject, Substrate
 
 if TYPE_CHECKING:
-    from .kernel import Lane, State
+    from .kernel import Lane
 
 __all__ = ["Pipe"]
 
@@ -36,8 +36,8 @@ class Pipe(Substrate, Generic[E_contra]):
 
     @property
     @abstractmethod
-    def state(self) -> State:
-        """The state of the kernel behind this pipe, readable after a wait.
+    def state(self) -> Any:
+        """The state of the kernel behind this pipe, of the kernel's `state_type`; readable after a wait.
 
         Raises:
             TypeError: the pipe has no kernel.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import substrates
-from substrates.kernel import SELF, Binding, Field, Kernel, Lane, State
+from substrates.kernel import SELF, Binding, Field, Kernel, Lane
 from substrates_base import Name, Pipe, Subject, checked_target
 
 from ._engine import ffi, lib
@@ -81,7 +81,7 @@ class KernelPipe(_NativePipe):
     _targets: Any
 
     @property
-    def state(self) -> State:
+    def state(self) -> Any:
         kernel = self._kernel
         if kernel is None:
             return super().state

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import substrates
-from substrates.kernel import Field, Lane, State
+from substrates.kernel import Field, Lane
 
 from .names import Name
 from .subjects import Subject, subject_of
@@ -43,7 +43,7 @@ class Pipe(substrates.Pipe[Any]):
         return Lane.OBJECT
 
     @property
-    def state(self) -> State:
+    def state(self) -> Any:
         raise TypeError(f"{self!r} has no kernel, so it has no state")
 
     def __repr__(self) -> str:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from substrates import ConfigurationError
-from substrates.kernel import SELF, Binding, Field, Lane, State
+from substrates.kernel import SELF, Binding, Field, Lane
 from substrates.kernel.lane import wrap_int64
 from substrates_base import LaneCircuit, Name, Pipe, ScalarPipe, checked_target
 
@@ -73,7 +73,7 @@ class KernelPipe(ScalarPipe):
             self._link(field, self if target is SELF else target)
 
     @property
-    def state(self) -> State:
+    def state(self) -> Any:
         return self._state
 
     def _link(self, field: Field, target: Any) -> None:
