@@ -17,6 +17,7 @@ import pytest
 from click.testing import Result
 
 from perfkit import machine
+from perfkit.showcase.population import PythonPopulation
 from substrates import spi
 
 Command = Callable[..., Result]
@@ -95,6 +96,7 @@ def test_the_evidence_says_where_it_was_made_and_of_what(showcase: Command, tmp_
     assert {"substrates", "substrates-perfkit", "substrates-reference", "pluggy"} <= set(
         environment["distributions"]
     )
+    assert not {"hypothesis", "pytest", "Pygments"} & set(environment["distributions"])
     assert environment["provider"]["runtime"]["circuits"] >= 10
     source = json.loads((_folder(tmp_path) / "source.json").read_text())
     assert source.keys() == {"reason", "root", "commit", "dirty", "status", "diff"}
@@ -388,6 +390,28 @@ def test_ctrl_c_keeps_what_was_measured(tmp_path: Path, repeat: str) -> None:
     rows = _rows(tmp_path)
     assert len(rows) == len(summary["rounds"])
     assert "interrupted" in output
+
+
+def test_ctrl_c_once_more_is_still_an_interruption(
+    showcase: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closing = PythonPopulation.close
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def close(population: PythonPopulation) -> None:
+        closing(population)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(PythonPopulation, "unequal", interrupt)
+    monkeypatch.setattr(PythonPopulation, "close", close)
+
+    result = showcase()
+
+    assert result.exit_code == 130
+    assert "Aborted" not in result.output
+    assert _summary(tmp_path)["outcome"] == "interrupted"
 
 
 @pytest.mark.slow

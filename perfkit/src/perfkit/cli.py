@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from substrates import spi
 from . import __version__
 from . import providers as catalogue
 from .console import Console
-from .errors import Refusal
+from .errors import INTERRUPTED, Refusal
 from .evidence import dump
 from .tables import NA, table
 
@@ -137,24 +137,33 @@ def showcase(context: click.Context, /, **options: Any) -> None:
     thread. Then every circuit's count is checked. Where Python runs the receptors the default size is
     smaller, and the first line says so. Numbers may be written 1_000_000.
     """
+    try:
+        context.exit(_showcase(options))
+    except KeyboardInterrupt:  # before there was anything to keep, or once more after it was kept
+        context.exit(INTERRUPTED)
+
+
+def _showcase(options: Mapping[str, Any]) -> int:
     from .showcase import Asked, repeated, resolve, run
 
     json_to = options["json_to"]
     deliver = _delivery(json_to)
     console = Console(sys.stderr if json_to == "-" else None)
     if options["repeat"] > 1:
-        context.exit(repeated(options, console, deliver))
+        return repeated(options, console, deliver)
     provider = catalogue.chosen(options["provider"])
     asked = Asked(
-        **{
-            key: options[key]
-            for key in ("circuits", "burst", "tokens", "minutes", "rounds", "warmup", "receptor")
-        },
+        circuits=options["circuits"],
+        burst=options["burst"],
+        tokens=options["tokens"],
+        minutes=options["minutes"],
+        rounds=options["rounds"],
+        warmup=options["warmup"],
+        receptor=options["receptor"],
         floor=options["floor"],
         stall_s=options["stall"],
     )
-    parameters = resolve(asked, provider)
-    context.exit(run(provider, parameters, options["results"], console, deliver))
+    return run(provider, resolve(asked, provider), options["results"], console, deliver)
 
 
 def _delivery(json_to: str | None) -> Callable[[dict[str, Any]], None]:

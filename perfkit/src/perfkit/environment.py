@@ -6,12 +6,13 @@ import importlib.metadata
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import psutil
 
@@ -20,6 +21,9 @@ from substrates import Cortex, spi
 from . import machine
 
 __all__ = ["describe", "source"]
+
+REQUIREMENT: Final = re.compile(r"(?P<name>[\w.-]+)\s*(\[(?P<extras>[^]]*)\])?")
+EXTRA: Final = re.compile(r"""\bextra\s*==\s*['"](?P<name>[^'"]+)['"]""")
 
 
 def describe(provider: spi.Provider, cortex: Cortex) -> dict[str, Any]:
@@ -93,25 +97,30 @@ def source() -> dict[str, Any]:
 
 def _distributions(provider: str) -> dict[str, Any]:
     """Return the distributions involved: ours, the provider's, and all that those need."""
-    names = ["substrates-perfkit", "substrates"]
-    names += [listing.distribution for listing in spi.installed() if listing.name == provider]
+    wanted = ["substrates-perfkit"]
+    wanted += [listing.distribution for listing in spi.installed() if listing.name == provider]
     found: dict[str, Any] = {}
-    while names:
-        name = names.pop()
-        try:
-            distribution = importlib.metadata.distribution(name)
-        except importlib.metadata.PackageNotFoundError:
+    seen: set[str] = set()
+    while wanted:
+        requirement = wanted.pop()
+        parts = REQUIREMENT.match(requirement)
+        if requirement in seen or parts is None:
             continue
-        if distribution.name in found:
+        seen.add(requirement)
+        try:
+            distribution = importlib.metadata.distribution(parts["name"])
+        except importlib.metadata.PackageNotFoundError:
             continue
         origin = distribution.read_text("direct_url.json")
         found[distribution.name] = {
             "version": distribution.version,
             "origin": json.loads(origin) if origin else None,
         }
-        for requirement in distribution.requires or ():
-            words = requirement.partition(";")[0]
-            names.append("".join(c if c.isalnum() or c in "._-" else " " for c in words).split()[0])
+        extras = re.findall(r"[\w.-]+", parts["extras"] or "")
+        for needed in distribution.requires or ():
+            optional = EXTRA.search(needed)
+            if optional is None or optional["name"] in extras:
+                wanted.append(needed)
     return dict(sorted(found.items()))
 
 

@@ -144,6 +144,7 @@ def closing(record: Record) -> Iterator[str]:
     yield ""
     if not series:
         yield f"{record.outcome}: no round was measured"
+        yield f"evidence: {record.evidence}"
         return
     yield table(["Figure", "This run"], list(figures(summary(record))))
     yield ""
