@@ -22,6 +22,7 @@ __all__ = [
     "Spread",
     "Storm",
     "Tally",
+    "Turns",
     "average",
     "collatz",
     "convert",
@@ -34,6 +35,7 @@ __all__ = [
     "spread",
     "storm",
     "tally",
+    "turns",
 ]
 
 
@@ -239,3 +241,23 @@ def failing(ctx: Any, state: Any, value: Any) -> None:
     ctx.emit(state.onward, value)
     if value < 0:
         raise ValueError
+
+
+class Turns(kernel.State):
+    """Expects tokens 0 to 9 in turn, and sends each round again."""
+
+    count: kernel.int64
+    errors: kernel.int64
+    next: kernel.int64
+    here: kernel.Pipe = SELF
+
+
+@kernel.receptor(Turns, kernel.int64)
+def turns(ctx: Any, state: Any, value: Any) -> None:
+    """Take the value ``16 * rounds left + token``."""
+    state.count += 1
+    if value % 16 != state.next:
+        state.errors += 1
+    state.next = (value % 16 + 1) % 10
+    if value >= 16:
+        ctx.emit(state.here, value - 16)

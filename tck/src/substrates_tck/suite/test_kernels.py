@@ -149,7 +149,7 @@ def test_a_state_can_be_read_after_every_wait_and_after_close(
         assert (state.count, state.last) == (number, number)
     circuit.close(wait=True)
 
-    assert pipe.state.count == 49  # type: ignore[attr-defined]  # a field of this state
+    assert pipe.state.count == 49
 
 
 @rule("KERNEL-STATE-01")
@@ -202,7 +202,7 @@ def test_integers_wrap_at_64_bits(library: Any, circuit: Circuit, wait: Settle) 
     forward.emit(HIGH)
     wait(circuit)
 
-    assert pipe.state.total == LOW  # type: ignore[attr-defined]  # a field of this state
+    assert pipe.state.total == LOW
     assert received == [LOW]
 
 
@@ -239,7 +239,7 @@ def test_what_does_not_fit_an_int64_pipe_is_refused_in_the_caller(
     wait(circuit)
 
     if kind == "kernel":
-        assert pipe.state.count == 0  # type: ignore[attr-defined]  # a field of this state
+        assert pipe.state.count == 0
 
 
 @rule("KERNEL-LANE-01", "PIPE-EMIT-02")
@@ -260,7 +260,7 @@ def test_what_does_not_fit_a_float64_pipe_is_refused_in_the_caller(
     wait(circuit)
 
     if kind == "kernel":
-        assert pipe.state.count == 0  # type: ignore[attr-defined]  # a field of this state
+        assert pipe.state.count == 0
 
 
 class Indexed:
@@ -648,7 +648,7 @@ def test_a_kernels_cascade_ends_before_the_next_ingress_value(
         pipes[later].emit(number)
     wait(circuit)
 
-    assert relay.state.count == 20 * 501  # type: ignore[attr-defined]  # a field of this state
+    assert relay.state.count == 20 * 501
     assert log == [entry for number in range(20) for entry in (("end", 7), (later, number))]
 
 
@@ -692,7 +692,7 @@ def test_a_kernel_may_feed_itself_a_million_times_on_a_native_engine_or_fewer_el
     pipe.emit(hops)
     wait(circuit)
 
-    assert pipe.state.count == hops + 1  # type: ignore[attr-defined]  # a field of this state
+    assert pipe.state.count == hops + 1
 
 
 @rule("KERNEL-EMIT-02", "CIRCUIT-TRANSIT-05")
@@ -825,8 +825,8 @@ def test_a_kernels_emission_to_a_closed_circuit_is_dropped(
         pipe.emit(number)
     wait(here, there)
 
-    assert target.state.count == 1  # type: ignore[attr-defined]  # a field of this state
-    assert pipe.state.count == 101  # type: ignore[attr-defined]  # a field of this state
+    assert target.state.count == 1
+    assert pipe.state.count == 101
 
 
 @rule("KERNEL-EMIT-01")
@@ -840,7 +840,7 @@ def test_an_emission_to_no_pipe_is_skipped(library: Any, circuit: Circuit, wait:
     partly.emit(1)
     wait(circuit)
 
-    assert nowhere.state.count == 100  # type: ignore[attr-defined]  # a field of this state
+    assert nowhere.state.count == 100
     assert log == [11]
 
 
@@ -894,7 +894,7 @@ def test_a_value_that_does_not_fit_one_target_of_a_fan_out_reaches_the_others(
     wait(circuit)
 
     assert log == [1, "two", 3]
-    assert tally.state.total == 4  # type: ignore[attr-defined]  # a field of this state
+    assert tally.state.total == 4
 
 
 @rule("PIPE-KIND-04", "KERNEL-EMIT-03")
@@ -961,7 +961,7 @@ def test_a_kernel_that_fails_is_isolated_and_told(
         pipe.emit(value)
     wait(circuit)
 
-    assert pipe.state.count == 6  # type: ignore[attr-defined]  # a field of this state
+    assert pipe.state.count == 6
     assert log == [1, -1, 2, -2, -3, 3], "what a kernel emitted before it failed is received"
     assert faults == [pipe.subject] * 3
     assert cortex.facts()["faults"] == int(before) + 3
@@ -981,7 +981,7 @@ def test_a_kernel_that_fails_in_mid_cascade_does_not_cancel_the_rest(
     wait(circuit)
 
     assert log == [-9, 5]
-    assert bad.state.count == 2  # type: ignore[attr-defined]  # a field of this state
+    assert bad.state.count == 2
 
 
 @rule("CIRCUIT-CLOSE-05", "CIRCUIT-CLOSE-06")
@@ -998,7 +998,7 @@ def test_close_drains_kernels_and_their_cascades(
     gate.release()
     wait(circuit)
 
-    assert pipe.state.count == 100 * 21  # type: ignore[attr-defined]  # a field of this state
+    assert pipe.state.count == 100 * 21
 
 
 @rule("CIRCUIT-AWAIT-01", "CIRCUIT-EXEC-05")
@@ -1008,4 +1008,4 @@ def test_wait_covers_kernels_again_and_again(library: Any, circuit: Circuit, wai
     for number in range(1, 500):
         pipe.emit(number)
         wait(circuit)
-        assert pipe.state.count == number  # type: ignore[attr-defined]  # a field of this state
+        assert pipe.state.count == number

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from time import perf_counter, sleep
 from typing import Any
 
 import pytest
 
-from substrates import Circuit, Pipe, kernel
+from substrates import Circuit, Cortex, Current, Pipe, kernel
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.marks import derived, kernels, rule
 from substrates_tck.waits import Settle
@@ -130,18 +131,21 @@ def test_an_endless_cascade_is_never_cut_off(circuit: Circuit, wait: Settle, sto
     assert received == list(range(len(received)))
 
 
-@rule("CIRCUIT-EXEC-04", "CIRCUIT-TRANSIT-03")
+@rule("CIRCUIT-EXEC-04", "CIRCUIT-TRANSIT-03", "CIRCUIT-EXEC-03")
 @derived
-def test_two_circuits_that_feed_themselves_both_go_on_and_keep_their_order(
-    new_circuit: NewCircuit, wait: Settle, stop: threading.Event, bound_s: float
+def test_circuits_that_feed_themselves_all_go_on_in_their_order_and_context(
+    cortex: Cortex, new_circuit: NewCircuit, wait: Settle, stop: threading.Event, bound_s: float
 ) -> None:
-    logs: list[list[int]] = [[], []]
-    circuits = [new_circuit(), new_circuit()]
-    advanced = [threading.Event(), threading.Event()]
+    count = 8  # more than a provider has threads to spare, so that they must take turns
+    logs: list[list[int]] = [[] for _ in range(count)]
+    contexts: list[set[Current]] = [set() for _ in range(count)]
+    circuits = [new_circuit() for _ in range(count)]
+    advanced = [threading.Event() for _ in range(count)]
 
     def endless(place: int) -> Pipe[int]:
         def receive(value: int) -> None:
             logs[place].append(value)
+            contexts[place].add(cortex.current())
             if value == 1000:
                 advanced[place].set()
             if not stop.is_set():
@@ -150,13 +154,15 @@ def test_two_circuits_that_feed_themselves_both_go_on_and_keep_their_order(
         pipe: Pipe[int] = circuits[place].pipe(receive)
         return pipe
 
-    for place in (0, 1):
+    for place in range(count):
         endless(place).emit(0)
-    assert all(event.wait(bound_s) for event in advanced), "one of two circuits does not go on"
+    assert all(event.wait(bound_s) for event in advanced), "a circuit does not go on"
+    sleep(BLOCKED_S)  # time for many turns
     stop.set()
     wait(*circuits)
 
     assert all(log == list(range(len(log))) for log in logs)
+    assert contexts == [{circuit.current} for circuit in circuits]
 
 
 def _hops(library: Any, circuit: Circuit, wait: Settle) -> int:
@@ -212,3 +218,28 @@ def test_a_blocked_receptor_does_not_delay_a_kernel_of_another_circuit(
         return Attempt(free, pipe, wait)
 
     _within_bound(attempt)
+
+
+@rule("KERNEL-LIVE-01", "CIRCUIT-TRANSIT-02", "CIRCUIT-TRANSIT-03")
+@kernels
+def test_kernels_that_take_turns_keep_their_transit_and_its_order(
+    new_circuit: NewCircuit, wait: Settle
+) -> None:
+    import substrates_tck.kernels as library
+
+    count = 8  # more than a provider has workers, so that they must take turns
+    rounds = _hops(library, new_circuit(), wait) // (10 * count)
+    circuits = [new_circuit() for _ in range(count)]
+    pipes = [circuit.pipe(library.turns.bind()) for circuit in circuits]
+
+    def start(pipe: Pipe[int], value: int) -> None:
+        for token in range(10):
+            pipe.emit(16 * rounds + token)
+
+    for circuit, pipe in zip(circuits, pipes, strict=True):
+        starting: Pipe[int] = circuit.pipe(partial(start, pipe))
+        starting.emit(0)
+    wait(*circuits)
+
+    states: list[Any] = [pipe.state for pipe in pipes]
+    assert [(state.count, state.errors) for state in states] == [(10 * (rounds + 1), 0)] * count
