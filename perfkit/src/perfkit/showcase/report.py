@@ -366,11 +366,12 @@ def _per_circuit(record: Record, moment: str) -> dict[str, float | None]:
             total = (now.resident - empty.resident) / circuits
         if now.engine is not None and empty.engine is not None:
             engine = (now.engine - empty.engine) / circuits
-    return {
-        "total": total,
-        "engine": engine,
-        "python": None if total is None or engine is None else total - engine,
-    }
+    python = None if total is None or engine is None else total - engine
+    if (
+        python is not None and python < 0
+    ):  # a small population: the engine counts memory that it has not touched
+        python = None
+    return {"total": total, "engine": engine, "python": python}
 
 
 def _over(value: float | None, divisor: float | None) -> float | None:
