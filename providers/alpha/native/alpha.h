@@ -28,22 +28,19 @@ enum {
 /* As the number of a pipe's name: the circuit's. */
 enum { ALPHA_SAME_NAME = -1 };
 
-/* What `alpha_next_event` reports. */
+/* Events. */
 enum {
-    ALPHA_EVENT_STOP = 0,
     ALPHA_EVENT_FAULT = 1,   /* a kernel returned a fault code */
     ALPHA_EVENT_READY = 2,   /* values wait for a circuit that Python runs */
     ALPHA_EVENT_DROPPED = 3  /* a deferred alpha_pipe_drop is done */
 };
-
-/* The fault code of a kernel that the engine could not give room to emit. */
-enum { ALPHA_FAULT_MEMORY = -12 };
 
 typedef struct {
     int32_t kind;
     int32_t code;          /* FAULT: what the kernel returned */
     uint64_t circuit;
     uint64_t pipe;
+    uint64_t kernel;       /* FAULT: the function's address */
     uint32_t circuit_name; /* FAULT: the numbers given at creation */
     uint32_t pipe_name;
     uint64_t count;        /* FAULT: how many alike came one after the other */
@@ -103,22 +100,27 @@ int alpha_pipe_drop(uint64_t pipe, int report);
 int64_t *alpha_pipe_state(uint64_t pipe);
 int alpha_emit_int64(uint64_t pipe, int64_t value);
 int alpha_emit_float64(uint64_t pipe, double value);
-/* Runs the kernel of a pipe of an adopted circuit here and now. Values for other circuits are admitted there;
- * those for this circuit are left to alpha_delivered, in order. Returns how many there are; *code is the
- * fault code. */
-int alpha_deliver(uint64_t pipe, uint64_t bits, int32_t *code);
-void alpha_delivered(alpha_item *items, int count);
+/* Runs kernels of an adopted circuit here and now: those of `items`, in order, and with `cascade` whatever they
+ * cause on this circuit too, until a pipe with a Python receptor has its turn or `limit_ns` has passed. Values for
+ * other circuits are admitted there. What is left for this circuit is fetched by alpha_left, in order; returns how
+ * many there are, or -1 if out of memory, with nothing done. */
+int alpha_run(uint64_t circuit, const alpha_item *items, int count, int cascade, int64_t limit_ns);
+void alpha_left(alpha_item *items, int count);
 
 /* A barrier behind all that was accepted. *waiter is 0 if there is nothing to wait for. */
 int alpha_barrier(uint64_t circuit, uint64_t *waiter);
 int alpha_wait(uint64_t waiter, int64_t timeout_ns);
 void alpha_waiter_free(uint64_t waiter);
 
-/* Waits for the next event. OK, TIMEOUT or INTERRUPTED. */
-int alpha_next_event(alpha_event *event, int64_t timeout_ns);
+/* Waits until there are events; one thread at a time. OK, TIMEOUT, INTERRUPTED or STOPPED. */
+int alpha_events_wait(int64_t timeout_ns);
+/* Takes the oldest event: 1, or 0 if there is none. */
+int alpha_event_take(alpha_event *event);
 
-/* Kernels of the engine's own: ignore; emit to the handles in the state (the first cell counts them). */
+/* Kernels of the engine's own: ignore; stand for a Python receptor; emit to the handles in the state (the first cell
+ * counts them). */
 uint64_t alpha_kernel_discard(void);
+uint64_t alpha_kernel_python(void);
 uint64_t alpha_kernel_fan_out(void);
 
 /* cdef: end */

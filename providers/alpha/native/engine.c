@@ -397,25 +397,58 @@ static struct worker *guest_of_thread(void) {
     return guest;
 }
 
-int alpha_deliver(uint64_t handle, uint64_t bits, int32_t *code) {
-    struct worker *guest = guest_of_thread();
-    struct pipe *pipe = pipe_of(handle);
-    if (guest == NULL) {
-        *code = ALPHA_FAULT_MEMORY;
-        return 0;
-    }
-    struct circuit *circuit = load_relaxed(&pipe->circuit);
-    guest->head = guest->start = guest->context.tail = guest->base;
-    guest->circuit = circuit;
-    *code = pipe->kernel(&guest->context, pipe->state, bits);
-    route(guest, circuit);
-    return (int)(guest->context.tail - guest->start);
+/* The stand-in for a Python receptor: recognised by its address, never called. */
+static int32_t python(substrates_context *context, void *state, uint64_t bits) {
+    (void)context;
+    (void)state;
+    (void)bits;
+    return 0;
 }
 
-void alpha_delivered(alpha_item *items, int count) {
+uint64_t alpha_kernel_python(void) {
+    return (uint64_t)(uintptr_t)python;
+}
+
+int alpha_run(uint64_t address, const alpha_item *items, int count, int cascade, int64_t limit_ns) {
+    enum { LOOK = 256 /* deliveries between two looks at the clock */ };
+    struct worker *guest = guest_of_thread();
+    if (guest == NULL) {
+        return -1;
+    }
+    struct circuit *circuit = circuit_at(address);
+    substrates_context *context = &guest->context;
+    guest->circuit = circuit;
+    guest->head = guest->start = context->tail = guest->base;
+    for (int at = 0; at < count; at++) {
+        if (substrates_emit(context, items[at].pipe, items[at].bits) != 0) {
+            return -1;
+        }
+    }
+    int64_t deadline = clock_now_ns() + limit_ns;
+    for (int done = 0; guest->head != context->tail && (cascade || done < count); done++) {
+        struct pipe *pipe = pipe_of(guest->head->pipe);
+        uint64_t handle = guest->head->pipe, bits = guest->head->bits;
+        if (pipe->kernel == python || (done % LOOK == LOOK - 1 && clock_now_ns() > deadline)) {
+            break;
+        }
+        guest->head++;
+        if (guest->head == context->tail) {
+            guest->head = context->tail = guest->base;
+        }
+        guest->start = context->tail;
+        int32_t code = pipe->kernel(context, pipe->state, bits);
+        if (unlikely(code != 0)) {
+            event_fault(circuit, pipe, handle, code);
+        }
+        route(guest, circuit);
+    }
+    return (int)(context->tail - guest->head);
+}
+
+void alpha_left(alpha_item *items, int count) {
     struct worker *guest = guest_of_thread();
     if (guest != NULL) {
-        memcpy(items, guest->start, (size_t)count * sizeof *items);
+        memcpy(items, guest->head, (size_t)count * sizeof *items);
     }
 }
 

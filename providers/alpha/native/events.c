@@ -52,6 +52,7 @@ void event_fault(struct circuit *circuit, struct pipe *pipe, uint64_t handle, in
             .code = code,
             .circuit = (uint64_t)(uintptr_t)circuit,
             .pipe = handle,
+            .kernel = (uint64_t)(uintptr_t)pipe->kernel,
             .circuit_name = circuit->name,
             .pipe_name = pipe->name,
             .count = 1,
@@ -117,36 +118,16 @@ uint64_t events_faults(void) {
     return count;
 }
 
-int alpha_next_event(alpha_event *event, int64_t timeout_ns) {
+int alpha_events_wait(int64_t timeout_ns) {
     for (;;) {
-        bool found = true;
-        struct event *entry = NULL;
         pthread_mutex_lock(&mutex);
-        if (first_ready != NULL) {
-            struct circuit *circuit = first_ready;
-            first_ready = circuit->link;
-            if (first_ready == NULL) {
-                last_ready = NULL;
-            }
-            circuit->reported = 0;
-            *event = (alpha_event){.kind = ALPHA_EVENT_READY, .circuit = (uint64_t)(uintptr_t)circuit};
-        } else if (first != NULL) {
-            entry = first;
-            first = entry->next;
-            if (first == NULL) {
-                last = NULL;
-            }
-            *event = entry->event;
-            faults_queued -= event->kind == ALPHA_EVENT_FAULT;
-        } else if (load_relaxed(&engine.stopping)) {
-            *event = (alpha_event){.kind = ALPHA_EVENT_STOP};
-        } else {
-            found = false;
-        }
+        bool waiting = first_ready != NULL || first != NULL;
         pthread_mutex_unlock(&mutex);
-        free(entry);
-        if (found) {
+        if (waiting) {
             return ALPHA_OK;
+        }
+        if (load_relaxed(&engine.stopping)) {
+            return ALPHA_STOPPED;
         }
         switch (parker_park(&reader, timeout_ns)) {
         case PARKED_WOKEN:
@@ -157,6 +138,34 @@ int alpha_next_event(alpha_event *event, int64_t timeout_ns) {
             return ALPHA_INTERRUPTED;
         }
     }
+}
+
+int alpha_event_take(alpha_event *event) {
+    struct event *entry = NULL;
+    int found = 1;
+    pthread_mutex_lock(&mutex);
+    if (first_ready != NULL) {
+        struct circuit *circuit = first_ready;
+        first_ready = circuit->link;
+        if (first_ready == NULL) {
+            last_ready = NULL;
+        }
+        circuit->reported = 0;
+        *event = (alpha_event){.kind = ALPHA_EVENT_READY, .circuit = (uint64_t)(uintptr_t)circuit};
+    } else if (first != NULL) {
+        entry = first;
+        first = entry->next;
+        if (first == NULL) {
+            last = NULL;
+        }
+        *event = entry->event;
+        faults_queued -= event->kind == ALPHA_EVENT_FAULT;
+    } else {
+        found = 0;
+    }
+    pthread_mutex_unlock(&mutex);
+    free(entry);
+    return found;
 }
 
 /* -- barriers */

@@ -13,11 +13,11 @@ static int32_t grow(substrates_context *context) {
     substrates_slot *base = worker->base;
     if (waiting > room / 2) {
         if (room > SIZE_MAX / 2 / sizeof *base) {
-            return ALPHA_FAULT_MEMORY;
+            return SUBSTRATES_FAULT_MEMORY;
         }
         base = malloc(2 * room * sizeof *base);
         if (base == NULL) {
-            return ALPHA_FAULT_MEMORY;
+            return SUBSTRATES_FAULT_MEMORY;
         }
         worker->allocated_bytes_own += 2 * room * sizeof *base;
         store_relaxed(&worker->allocated_bytes, worker->allocated_bytes_own);
@@ -98,7 +98,7 @@ void route(struct worker *worker, struct circuit *circuit) {
         } else {
             __builtin_prefetch(pipe + 1); /* its state, if inline */
             if (unlikely(circuit_admit(worker, target, handle, bits, false) == ADMITTED_MEMORY)) {
-                event_fault(target, pipe, handle, ALPHA_FAULT_MEMORY);
+                event_fault(target, pipe, handle, SUBSTRATES_FAULT_MEMORY);
             }
         }
     }
@@ -111,7 +111,7 @@ static bool yields(struct worker *worker, struct circuit *circuit) {
     return spread(worker) || load_relaxed(&circuit->adopted) || load_relaxed(&engine.stopping);
 }
 
-/* Delivers the transit until it is empty (true) or the time slice is over (false). */
+/* Delivers the transit until it is empty (true) or the time slice is over (false, perhaps with the last value). */
 static bool drain(struct worker *worker, struct circuit *circuit) {
     substrates_context *context = &worker->context;
     while (worker->head != context->tail) {
@@ -151,7 +151,7 @@ static bool drain(struct worker *worker, struct circuit *circuit) {
             route(worker, circuit);
         }
         if (unlikely(load_relaxed(&worker->preempt)) && yields(worker, circuit)) {
-            return worker->head == context->tail;
+            return false;
         }
     }
     return true;
@@ -219,15 +219,15 @@ void visit(struct worker *worker, struct circuit *circuit) {
     }
     for (;;) {
         if (worker->head != worker->context.tail && !drain(worker, circuit)) {
-            if (park_transit(worker, circuit)) {
-                if (load_relaxed(&circuit->adopted)) {
-                    hand_over(circuit);
-                } else {
-                    queue_push(&engine.injection, circuit);
-                }
-                return;
+            if (!park_transit(worker, circuit)) {
+                continue;
             }
-            continue;
+            if (load_relaxed(&circuit->adopted)) {
+                hand_over(circuit);
+            } else if (circuit->parked != NULL || circuit->pending != NULL || !circuit_rest(circuit)) {
+                queue_push(&engine.injection, circuit);
+            }
+            return;
         }
         if (unlikely(load_relaxed(&circuit->adopted))) {
             hand_over(circuit);

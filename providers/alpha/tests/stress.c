@@ -332,7 +332,7 @@ static void faults_are_counted(void) {
     CHECK(after.faults - before.faults == 50);
     alpha_event event;
     uint64_t reported = 0;
-    while (alpha_next_event(&event, 0) == ALPHA_OK) {
+    while (alpha_event_take(&event)) {
         if (event.kind == ALPHA_EVENT_FAULT) {
             CHECK(event.code == 7 && event.pipe == pipe && event.circuit == circuit);
             CHECK(event.circuit_name == 3 && event.pipe_name == 4);

@@ -167,11 +167,16 @@ class Circuit(LaneCircuit):
             waiter = ffi.new("uint64_t *")
             result = lib.alpha_barrier(self._handle, waiter)
             if result == lib.ALPHA_OK:
-                return not waiter[0] or self._wait(waiter[0], timeout)
+                done = not waiter[0] or self._wait(waiter[0], timeout)
+                self._cortex.carry_events()
+                return done
             if result != lib.ALPHA_ADOPTED:
                 self._cortex.check(result)
             self._open_lane()
-        return super()._barrier(timeout)
+        done = super()._barrier(timeout)
+        if self._tail is not None:
+            self._cortex.carry_events()
+        return done
 
     def _wait(self, waiter: int, timeout: float | None) -> bool:
         try:

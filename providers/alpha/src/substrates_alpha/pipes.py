@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NATIVE_KINDS",
-    "KernelError",
     "KernelPipe",
     "KernelReceiver",
     "ScalarPipe",
@@ -33,21 +32,10 @@ _new: Any = object.__new__
 _MASK = 2**64 - 1
 CELL = 8
 """Bytes of a state's field."""
-
-
-class KernelError(RuntimeError):
-    """A kernel returned a fault code.
-
-    Attributes:
-        code: what it returned.
-        count: how many alike came one after the other before Python took notice.
-    """
-
-    def __init__(self, code: int, count: int = 1) -> None:
-        reason = "no memory to emit into" if code == lib.ALPHA_FAULT_MEMORY else f"fault code {code}"
-        super().__init__(f"the kernel failed: {reason}" + (f" ({count} times)" if count > 1 else ""))
-        self.code = code
-        self.count = count
+BATCH = 256
+"""Values that one call takes into the engine."""
+SLICE_NS = 2_000_000
+"""How long one call runs kernels before it looks whether other circuits wait; the engine's own tick."""
 
 
 class _NativePipe(Pipe):
@@ -204,12 +192,15 @@ def kernel_pipe(circuit: Circuit, name: Name | None, binding: Binding[Any]) -> K
             struct.pack_into("=Q", cells, field.index * CELL, linked._handle)
             state = bytes(cells)
         targets = linked if targets is None else (*_kept(targets), linked)
-    lane = kernel.lane
+    address = kernel.address()
+    kernels = circuit._cortex.kernels
+    if address not in kernels:
+        kernels[address] = kernel
     pipe = native_pipe(
         circuit,
         name,
-        lane,
-        kernel.address(),
+        kernel.lane,
+        address,
         state,
         own & _MASK,
         targets,
@@ -281,9 +272,9 @@ class ScalarPipe(_NativePipe):
         super().__init__(circuit, name)
         self._handle = 0
         cortex = circuit._cortex
-        discarding = lib.alpha_kernel_discard()  # never called: Python runs the circuit
+        kernel = lib.alpha_kernel_python()
         number = _SAME_NAME if name is None else cortex.number(name)
-        handle = _pipe_new(circuit._handle or circuit._native(), discarding, number, b"", 0, 0, 0, 0)
+        handle = _pipe_new(circuit._handle or circuit._native(), kernel, number, b"", 0, 0, 0, 0)
         if not handle:
             cortex.check(lib.ALPHA_MEMORY)
         self._handle = handle
@@ -340,27 +331,31 @@ class ScalarReceiver(_Receiver):
 
 
 class KernelReceiver(_Receiver):
-    """A kernel of an adopted circuit: the lane's thread runs it, by one call into the engine a value."""
+    """A kernel of an adopted circuit, run by the lane's thread.
 
-    __slots__ = ("_code",)
+    One call runs all kernels whose turn it is, and, if no Python receptor waits behind them, what they cause.
+    """
 
-    def __init__(self, circuit: Circuit, handle: int, name: Name) -> None:
-        super().__init__(circuit, handle, name)
-        self._code = ffi.new("int32_t *")
+    __slots__ = ()
 
     def value_of(self, bits: int) -> int:
         """Return what stands in the queue for the bits of a value."""
         return bits
 
     def _receive(self, bits: int) -> None:
-        count = lib.alpha_deliver(self._handle, bits & _MASK, self._code)
-        if count:
-            items = ffi.new("alpha_item[]", count)
-            lib.alpha_delivered(items, count)
-            circuit = self._circuit
-            circuit._transit.extend(circuit._received(items[at].pipe, items[at].bits) for at in range(count))
-        if self._code[0]:
-            raise KernelError(self._code[0])
+        circuit = self._circuit
+        transit = circuit._transit
+        batch = [(self._handle, bits & _MASK)]
+        while transit and len(batch) < BATCH and type(transit[0][0]) is KernelReceiver:
+            receiver, bits = transit.popleft()
+            batch.append((receiver._handle, bits & _MASK))
+        left = lib.alpha_run(circuit._handle, batch, len(batch), not transit, SLICE_NS)
+        if left < 0:
+            raise MemoryError(f"{len(batch)} values for kernels of circuit '{circuit._name}' were lost")
+        if left:
+            items = ffi.new("alpha_item[]", left)
+            lib.alpha_left(items, left)
+            transit.extend(circuit._received(items[at].pipe, items[at].bits) for at in range(left))
 
 
 def _kept(targets: Any) -> tuple[Any, ...]:

@@ -12,18 +12,21 @@ from collections.abc import Mapping
 from typing import Any
 
 import substrates
+from substrates.kernel import Kernel
 from substrates.spi import Provider
 from substrates_base import Cortex, Name, Subject, Workers, usable_cores
 
 from ._engine import ffi, lib
 from .circuits import Circuit
-from .pipes import KernelError
 
 __all__ = ["AlphaCortex", "AlphaProvider"]
 
 VERSION = "0.1.0"
 STOP_PATIENCE_MS = 500
 """How long the interpreter's exit waits for kernels that are still running."""
+
+CARRY_PATIENCE_S = 1.0
+"""How long a wait that is over waits for a fault hook that is running."""
 
 _log = logging.getLogger("substrates")
 
@@ -32,7 +35,9 @@ class AlphaCortex(Cortex):
     """The cortex of the alpha engine.
 
     Subjects of native circuits and pipes are made when somebody asks for them, or when a fault has to be
-    reported; `subjects` finds them by handle, so that both get the same object.
+    reported; `subjects` finds them by handle, so that both get the same object. `limbo` keeps what a dropped
+    pipe refers to until its last value is delivered. `kernels` finds a kernel by its function's address; one
+    that has run here stays loaded, since a worker may still be inside it.
     """
 
     def __init__(self) -> None:
@@ -41,8 +46,10 @@ class AlphaCortex(Cortex):
         self.adopted: weakref.WeakValueDictionary[int, Circuit] = weakref.WeakValueDictionary()
         self.subjects: dict[int, Subject] = {}
         self.limbo: dict[int, Any] = {}
+        self.kernels: dict[int, Kernel[Any]] = {}
         self._numbers: dict[Name, int] = {}
         self._numbered: list[Name] = []
+        self._carrying = threading.RLock()
         self._bridge: threading.Thread | None = None
         self.started = False
         self.number(self.circuit_name)
@@ -69,7 +76,7 @@ class AlphaCortex(Cortex):
                 if self._bridge is None:
                     self.check(lib.alpha_start(usable_cores()))
                     bridge = threading.Thread(
-                        target=self._carry_events, name="substrates.bridge", daemon=True
+                        target=self._carry_all_events, name="substrates.bridge", daemon=True
                     )
                     bridge.start()
                     self._bridge = bridge
@@ -116,33 +123,46 @@ class AlphaCortex(Cortex):
             self.workers.check_process()
         return Circuit(self, name)
 
-    def _carry_events(self) -> None:
-        """Bring what native threads report to where Python handles it; the bridge thread."""
-        event = ffi.new("alpha_event *")
-        while True:
-            if lib.alpha_next_event(event, -1) != lib.ALPHA_OK:
-                continue
-            if event.kind == lib.ALPHA_EVENT_STOP:
-                return
-            try:
-                if event.kind == lib.ALPHA_EVENT_READY:
-                    circuit = self.adopted.get(event.circuit)
-                    if circuit is not None:
-                        circuit.claim()
-                    del circuit
-                elif event.kind == lib.ALPHA_EVENT_DROPPED:
-                    self.limbo.pop(event.pipe, None)
-                else:
-                    self._report(event)
-            except BaseException as error:  # noqa: BLE001 - the bridge carries for all circuits and must go on
-                _log.error("the bridge failed", exc_info=error)
+    def carry_events(self, patience_s: float = CARRY_PATIENCE_S) -> None:
+        """Bring what native threads have reported to where Python handles it.
+
+        The bridge thread does so all the time; who returns from a wait does so too, so that the faults of
+        what was waited for are told by then.
+        """
+        if not self._carrying.acquire(timeout=patience_s):
+            return  # a fault hook takes its time
+        try:
+            event = ffi.new("alpha_event *")
+            while lib.alpha_event_take(event):
+                self._handle(event)
+        finally:
+            self._carrying.release()
+
+    def _carry_all_events(self) -> None:
+        while lib.alpha_events_wait(-1) != lib.ALPHA_STOPPED:
+            self.carry_events()
+
+    def _handle(self, event: Any) -> None:
+        try:
+            if event.kind == lib.ALPHA_EVENT_READY:
+                circuit = self.adopted.get(event.circuit)
+                if circuit is not None:
+                    circuit.claim()
+            elif event.kind == lib.ALPHA_EVENT_DROPPED:
+                self.limbo.pop(event.pipe, None)
+            else:
+                self._report(event)
+        except BaseException as error:  # noqa: BLE001 - it carries for all circuits and must go on
+            _log.error("an event could not be handled", exc_info=error)
 
     def _report(self, event: Any) -> None:
         circuit = self.native_subject(
             substrates.Circuit, event.circuit, self._numbered[event.circuit_name], self.subject
         )
         pipe = self.native_subject(substrates.Pipe, event.pipe, self._numbered[event.pipe_name], circuit)
-        self.faults.report_of(pipe, KernelError(event.code, event.count), event.count)
+        kernel = self.kernels.get(event.kernel)
+        error = MemoryError("no memory for another emission") if kernel is None else kernel.fault(event.code)
+        self.faults.report_of(pipe, error, event.count)
 
     def _stop(self) -> None:
         lib.alpha_stop(STOP_PATIENCE_MS)

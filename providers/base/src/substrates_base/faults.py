@@ -34,16 +34,20 @@ class Faults:
         self.report_of(subject, error)
 
     def report_of(self, subject: Any, error: BaseException, times: int = 1) -> None:
-        """Report what happened `times` times, one after the other, to the component of `subject`."""
-        for _ in range(times):
-            self.count.add()
+        """Report what happened `times` times, one after the other, to the component of `subject`.
+
+        One record is logged; each is counted and offered to the hook.
+        """
+        often = f" ({times} times)" if times > 1 else ""
         try:
-            _log.error("%s raised %s", subject, repr(error), exc_info=error)
+            _log.error("%s raised %s%s", subject, repr(error), often, exc_info=error)
         except BaseException as failure:  # noqa: BLE001 - a user's __repr__ or handler
             _log.error("%s raised %s; reporting it raised %s", subject, type(error), type(failure))
-        hook = self.hook
-        if hook is not None:
-            try:
-                hook(subject, error)
-            except BaseException as failure:  # noqa: BLE001 - client code
-                _log.error("the fault hook raised", exc_info=failure)
+        for _ in range(times):
+            self.count.add()
+            hook = self.hook
+            if hook is not None:
+                try:
+                    hook(subject, error)
+                except BaseException as failure:  # noqa: BLE001 - client code
+                    _log.error("the fault hook raised", exc_info=failure)

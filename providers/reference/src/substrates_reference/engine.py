@@ -13,8 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from substrates import ConfigurationError
-from substrates.kernel import SELF, Binding, Field, Lane
-from substrates.kernel.lane import wrap_int64
+from substrates.kernel import SELF, Binding, Field
 from substrates_base import LaneCircuit, Name, Pipe, ScalarPipe, checked_target
 
 if TYPE_CHECKING:
@@ -47,7 +46,7 @@ class _Context:
     def emit(pipe: Any, value: Any, /) -> None:
         """See `substrates.kernel.Context.emit`."""
         if pipe is not None:
-            pipe._circuit._admit((pipe, wrap_int64(value) if pipe.lane is Lane.INT64 else float(value)))
+            pipe._circuit._admit((pipe, pipe.lane.cast(value)))
 
 
 _context = _Context()
