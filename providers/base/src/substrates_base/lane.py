@@ -272,7 +272,8 @@ class LaneCircuit(Circuit):
 
     Who touches what: `_queue` is filled by emitters and emptied by the runner; `_ingress` is what emitters
     append to: the queue itself while open; `_runner` and `_transit` are written by the runner, and mean
-    something to the running thread alone.
+    something to the running thread alone. A circuit that rests has no `_transit`, unless it was put back with
+    work in it: then it keeps that, and the worker gets another.
     """
 
     __slots__ = ("_ended", "_ingress", "_permit", "_queue", "_runner", "_scheduled", "_transit", "_workers")
@@ -409,10 +410,13 @@ class LaneCircuit(Circuit):
                 return
             self._runner = None
             self._scheduled = False
+            # The worker's again, for the circuit it runs next: kept, it would be taken for this one's own.
+            del self._transit
             self._permit.release()
             if not (queue or self._more()) or not self._permit.acquire(False):
                 return
             self._scheduled = True
+            transit = self._resume(worker)
             self._runner = get_ident()
 
     def _more(self) -> bool:
@@ -422,16 +426,18 @@ class LaneCircuit(Circuit):
     def _resume(self, worker: Worker) -> deque[Any]:
         """Lend this circuit the worker's transit, or give the worker the one it was put back with."""
         kept: deque[Any] | None = getattr(self, "_transit", None)
-        if kept:
-            worker.transit = kept
-        else:
+        if kept is None:
             self._transit = worker.transit
+        else:
+            worker.transit = kept
         return worker.transit
 
     def _pause(self, worker: Worker) -> None:
         self._runner = None
         if self._transit:
             worker.transit = deque()
+        else:
+            del self._transit
         self._workers.schedule(self)
 
     def _bury(self) -> None:
