@@ -12,6 +12,7 @@ from substrates.kernel import SELF
 
 __all__ = [
     "Average",
+    "Begin",
     "Convert",
     "Divide",
     "Failing",
@@ -24,6 +25,7 @@ __all__ = [
     "Tally",
     "Turns",
     "average",
+    "begin",
     "collatz",
     "convert",
     "divide",
@@ -261,3 +263,16 @@ def turns(ctx: Any, state: Any, value: Any) -> None:
     state.next = (value % 16 + 1) % 10
     if value >= 16:
         ctx.emit(state.here, value - 16)
+
+
+class Begin(kernel.State):
+    """Starts turns."""
+
+    onward: kernel.Pipe
+
+
+@kernel.receptor(Begin, kernel.int64)
+def begin(ctx: Any, state: Any, value: Any) -> None:
+    """Emit ten tokens, with the value as the rounds that are left."""
+    for token in range(10):
+        ctx.emit(state.onward, 16 * value + token)

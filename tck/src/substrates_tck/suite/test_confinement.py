@@ -173,6 +173,42 @@ def test_eight_blocked_circuits_do_not_block_a_ninth(
     assert received == [1]
 
 
+@rule("CIRCUIT-EXEC-02", "CIRCUIT-EXEC-03", "CIRCUIT-TRANSIT-01")
+@each_lane
+def test_the_transit_of_a_blocked_circuit_is_not_taken_up_by_another(
+    lane: object, cortex: Cortex, new_circuit: NewCircuit, wait: Settle, gate: Gate
+) -> None:
+    blocked, others = new_circuit(), [new_circuit() for _ in range(3)]
+    log: list[tuple[int, Current]] = []
+
+    def receive(value: int) -> None:
+        log.append((int(value), cortex.current()))
+        if value == 1:
+            for number in range(2, 6):
+                pipe.emit(number)
+            gate.hold()
+
+    pipe: Pipe[int] = blocked.pipe(receive, lane=lane)
+    free: list[Pipe[int]] = [other.pipe(lane=lane) for other in others]
+    for turn in range(3):  # each circuit has run before, wherever that was
+        for each in (*free, pipe):
+            each.emit(10 + turn)
+        wait(*others, blocked)
+    log.clear()
+
+    pipe.emit(1)
+    gate.await_entered()
+    for each in free:
+        each.emit(1)
+    wait(*others)
+    before_release = list(log)
+    gate.release()
+    wait(blocked)
+
+    assert before_release == [(1, blocked.current)]
+    assert log == [(number, blocked.current) for number in range(1, 6)]
+
+
 @rule("CIRCUIT-EXEC-05")
 def test_work_is_done_without_anybody_waiting(circuit: Circuit, new_event: NewEvent) -> None:
     received = new_event("the value was received")
