@@ -50,6 +50,10 @@ sync: $(filter .uv/%,$(UV)) ## make .venv with every distribution and tool in it
 showcase: sync ## a million circuits on alpha, verified (SHOWCASE_ARGS=...)
 	$(RUN) perfkit showcase --provider alpha $(SHOWCASE_ARGS)
 
+.PHONY: lanes
+lanes: sync ## emission cost, delays by busy circuits, idle cost: measured against their bounds
+	$(RUN) python perfkit/benchmarks/lanes.py
+
 .PHONY: check
 check: lint test tck ## everything: format, lint, types, import contracts, tests, TCK
 

@@ -1,0 +1,245 @@
+"""What the object lane costs, what parked circuits cost, and how long a busy circuit delays another.
+
+    python perfkit/benchmarks/lanes.py [--results DIR]
+
+Reference and alpha are measured through the public API, counts are verified outside the timed parts, and the
+run is kept like perfkit's. The exit status is 1 if a bound below is broken or a count wrong.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import click
+
+import substrates
+from perfkit import environment
+from perfkit.evidence import Evidence
+from perfkit.machine import usable_cores
+from perfkit.tables import table
+from substrates import Circuit, Cortex, Pipe, kernel, spi
+
+EMISSIONS = 1_000_000
+TURNS = 7
+PARKED = 1_000_000
+PARKED_S = 10.0
+PROBES = 20
+MOST_EMISSION_NS = 600.0
+MOST_DELAY_S = 0.050
+MOST_PARKED_SHARE = 0.01
+
+
+class Spin(kernel.State):
+    """Computes for as many steps as the value says; feeds itself for ever if told to."""
+
+    count: kernel.int64
+    seed: kernel.int64 = 1
+    again: kernel.Pipe
+
+
+@kernel.receptor(Spin, kernel.int64)
+def spin(ctx: kernel.Context, state: Spin, value: int) -> None:
+    """Compute, count, and go on if told to."""
+    seed = state.seed
+    for _ in range(value):
+        seed = (seed * 1103515245 + 12345) & 0x7FFFFFFF
+    state.seed = seed
+    state.count += 1
+    if state.again:
+        ctx.emit(state.again, value)
+
+
+def ignore(_: object) -> None:
+    """Receive and do nothing."""
+
+
+def emission_ns(cortex: Cortex) -> float:
+    """Return what one emission costs, delivery and one wait at the end included."""
+    with cortex.circuit("emission") as circuit:
+        seen: list[int] = []
+        emit = circuit.pipe(ignore).emit
+        last = circuit.pipe(seen.append)
+        begun = time.perf_counter()
+        for value in range(EMISSIONS):
+            emit(value)
+        last.emit(EMISSIONS)
+        circuit.wait()
+        spent = time.perf_counter() - begun
+        if seen != [EMISSIONS]:
+            raise SystemExit(f"{cortex.provider}: the last of {EMISSIONS} emissions was not received")
+        return spent / EMISSIONS * 1e9
+
+
+def verify_emissions(cortex: Cortex) -> None:
+    """Check that the same job delivers every emission in order."""
+    with cortex.circuit("emission") as circuit:
+        seen: list[int] = []
+        pipe = circuit.pipe(seen.append)
+        for value in range(EMISSIONS):
+            pipe.emit(value)
+        circuit.wait()
+        if seen != list(range(EMISSIONS)):
+            raise SystemExit(f"{cortex.provider}: {len(seen)} of {EMISSIONS} emissions, or in another order")
+
+
+@contextmanager
+def open_circuit(cortex: Cortex) -> Iterator[Circuit]:
+    """A circuit that is closed without waiting for what never ends."""
+    circuit = cortex.circuit()
+    try:
+        yield circuit
+    finally:
+        circuit.close()
+
+
+def delay_s(cortex: Cortex, lane: str, busy: str) -> float:
+    """Return the longest delay of a probe circuit while others keep the lane's processors busy."""
+    stop = threading.Event()
+    made: list[Any] = []
+    with open_circuit(cortex) as probe:
+        answer: Pipe[int] = probe.pipe(ignore) if lane == "object" else probe.pipe(spin.bind())
+        answer.emit(0)
+        probe.wait()
+        capabilities = spi.load(cortex.provider).capabilities
+        parallel = lane == "kernel" and "parallel" in capabilities
+        for _ in range(usable_cores() if parallel else 1):
+            circuit = cortex.circuit()
+            pipe = _busy_pipe(circuit, lane, busy, stop)
+            made.append((circuit, pipe))
+            pipe.emit(_steps_of_a_second(cortex) if lane == "kernel" and busy == "blocked" else 1)
+        time.sleep(0.02)
+        longest = 0.0
+        until = time.perf_counter() + 0.7
+        while time.perf_counter() < until:
+            begun = time.perf_counter()
+            answer.emit(0)
+            probe.wait()
+            longest = max(longest, time.perf_counter() - begun)
+            time.sleep(0.7 / PROBES)
+    stop.set()
+    for circuit, pipe in made:
+        if lane == "kernel":
+            pipe.state.again = None
+        circuit.wait(30)
+        circuit.close(wait=True)
+    return longest
+
+
+def _busy_pipe(circuit: Circuit, lane: str, busy: str, stop: threading.Event) -> Pipe[int]:
+    if lane == "kernel":
+        return circuit.pipe(spin.bind(again=kernel.SELF) if busy == "endless" else spin.bind())
+    if busy == "blocked":
+        return circuit.pipe(lambda _: time.sleep(1))
+
+    def again(value: int) -> None:
+        if not stop.is_set():
+            pipe.emit(value)
+
+    pipe = circuit.pipe(again)
+    return pipe
+
+
+_steps: dict[str, int] = {}
+
+
+def _steps_of_a_second(cortex: Cortex) -> int:
+    if cortex.provider not in _steps:
+        with cortex.circuit() as circuit:
+            pipe = circuit.pipe(spin.bind())
+            steps, spent = 10_000, 0.0
+            while spent < 0.05:
+                steps *= 2
+                begun = time.perf_counter()
+                pipe.emit(steps)
+                circuit.wait()
+                spent = time.perf_counter() - begun
+            _steps[cortex.provider] = int(steps / spent)
+    return _steps[cortex.provider]
+
+
+def parked_share(cortex: Cortex) -> float:
+    """Return the share of one processor that a million parked circuits take, over ten seconds."""
+    gc.collect()
+    gc.disable()
+    try:
+        circuits = [cortex.circuit() for _ in range(PARKED)]
+        pipes = [circuit.pipe(spin.bind()) for circuit in circuits]
+        for pipe in pipes:
+            pipe.emit(0)
+        for circuit in circuits:
+            circuit.wait()
+        if any(pipe.state.count != 1 for pipe in pipes):
+            raise SystemExit(f"{cortex.provider}: a circuit of the parked population was not visited once")
+        time.sleep(1)
+        begun, used = time.perf_counter(), time.process_time()
+        time.sleep(PARKED_S)
+        share = (time.process_time() - used) / (time.perf_counter() - begun)
+        for circuit in circuits:
+            circuit.close()
+        return share
+    finally:
+        gc.enable()
+
+
+@click.command()
+@click.option("--results", type=click.Path(path_type=Path), default=Path("results"), show_default=True)
+def main(results: Path) -> None:
+    """Measure, print a table, keep the run."""
+    names = ["reference", "alpha"]
+    cortices = {name: substrates.cortex(name) for name in names}
+    evidence = Evidence(results, "lanes", "all")
+    rows: list[list[str]] = []
+    figures: dict[str, Any] = {"schema": 1, "workload": "lanes", "providers": {name: {} for name in names}}
+    broken: list[str] = []
+
+    def tell(what: str, name: str, value: float, text: str, bound: str, good: bool) -> None:
+        figures["providers"][name][what] = value
+        rows.append([what, name, text, bound, "yes" if good else "NO"])
+        if not good:
+            broken.append(f"{what} of {name}: {text}, bound {bound}")
+        click.echo(f"{what} of {name}: {text}", err=True)
+
+    samples: dict[str, list[float]] = {name: [] for name in names}
+    for cortex in cortices.values():
+        verify_emissions(cortex)
+    for turn in range(TURNS):  # interleaved, so that a change of the machine's mood meets both
+        for name in names if turn % 2 == 0 else reversed(names):
+            samples[name].append(emission_ns(cortices[name]))
+    for name in names:
+        cost = median(samples[name])
+        tell("emission_ns", name, cost, f"{cost:.0f} ns", "600 ns", cost <= MOST_EMISSION_NS)
+    ratio = median(a / r for a, r in zip(samples["alpha"], samples["reference"], strict=True))
+    tell("emission_ratio", "alpha", ratio, f"{ratio:.2f} x reference", "1.05 x", ratio <= 1.05)
+    measures: list[tuple[str, Callable[[Cortex], float]]] = [
+        (f"{busy}_{lane}_delay_s", lambda cortex, lane=lane, busy=busy: delay_s(cortex, lane, busy))  # type: ignore[misc]
+        for lane in ("object", "kernel")
+        for busy in ("blocked", "endless")
+    ]
+    for what, measure in measures:
+        for name in names:
+            delay = measure(cortices[name])
+            tell(what, name, delay, f"{delay * 1e3:.1f} ms", "50 ms", delay < MOST_DELAY_S)
+    share = parked_share(cortices["alpha"])
+    tell("parked_share", "alpha", share, f"{share:.3%} of one processor", "1 %", share < MOST_PARKED_SHARE)
+
+    text = table(["measure", "provider", "median or longest", "bound", "kept"], rows)
+    click.echo(text)
+    evidence.log(text)
+    evidence.write_json("summary", {**figures, "verified": True, "broken": broken})
+    evidence.write_json("environment", environment.describe(spi.load("alpha"), cortices["alpha"]))
+    evidence.write_json("source", environment.source())
+    evidence.close()
+    click.echo(f"kept in {evidence.folder}", err=True)
+    sys.exit(1 if broken else 0)
+
+
+if __name__ == "__main__":
+    main()
