@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import struct
 import threading
 from collections.abc import Callable, Mapping
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_VARARGS, CO_VARKEYWORDS
@@ -14,7 +15,7 @@ from ..absent import present
 from ..errors import ConfigurationError, SubstratesError
 from ..pipe import Pipe
 from .lane import Lane
-from .state import SELF, Field, Layout, State
+from .state import SELF, Field, State
 
 if TYPE_CHECKING:
     from .machine import Machine
@@ -150,35 +151,41 @@ class Binding(Generic[E]):
     __slots__ = ("kernel", "links", "memory")
 
     def __init__(self, kernel: Kernel[E], values: Mapping[str, Any]) -> None:
+        # A population binds a million times: no call that is not needed.
         layout = kernel.state_type.layout
         self.kernel = kernel
-        self.memory = layout.initial
-        self.links = layout.links
-        if values:
-            self._set(layout, values)
-
-    def _set(self, layout: Layout, values: Mapping[str, Any]) -> None:
-        numbers = layout.numbers.copy()
         links = layout.links
+        if not values:
+            self.memory = layout.initial
+            self.links = links
+            return
+        numbers = layout.numbers.copy()
         for name, value in values.items():
             field = layout.by_name.get(name)
             if field is None:
                 known = ", ".join(layout.by_name) or "none"
-                raise TypeError(f"{self.kernel.name}.bind: no field {name}; the fields are {known}")
+                raise TypeError(f"{kernel.name}.bind: no field {name}; the fields are {known}")
             if not field.is_pipe:
                 numbers[field.index] = value
                 continue
             if field.default is not None:
                 links = tuple(link for link in links if link[0] is not field)
             if value is not None:
-                if not (isinstance(value, Pipe) and value.lane is field.lane):
-                    _check_target(self.kernel, field, value)
-                links = (*links, (field, value))
-        self.memory = layout.pack(numbers)
+                if type(value) not in _pipe_types or value.lane is not field.lane:
+                    _check_target(kernel, field, value)
+                links += ((field, value),)
+        try:
+            self.memory = layout.cells.pack(*numbers)
+        except struct.error:
+            self.memory = layout.pack(numbers)  # which says what is wrong
         self.links = links
 
     def __repr__(self) -> str:
         return f"<Binding of {self.kernel!r}>"
+
+
+_pipe_types: set[type] = set()
+"""Types known to be pipes: an instance check against an abstract class costs as much as the rest."""
 
 
 def _check_target(kernel: Kernel[Any], field: Field, target: Any) -> None:
@@ -197,6 +204,8 @@ def _check_target(kernel: Kernel[Any], field: Field, target: Any) -> None:
             f"{kernel.name}.bind({field.name}={target!r}): the pipe takes {target.lane.value},"
             f" the field holds pipes of {field.lane.value}"
         )
+    else:
+        _pipe_types.add(type(target))
 
 
 def receptor(

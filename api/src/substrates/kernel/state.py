@@ -78,6 +78,7 @@ class Layout:
         initial: the memory of a new state: these numbers, pipe fields null.
         links: the pipe fields that do not start at None, each with its default, which is `SELF`.
         by_name: the fields by their names.
+        cells: packs one number a field.
     """
 
     fields: tuple[Field, ...]
@@ -86,7 +87,7 @@ class Layout:
     initial: bytes = derived(init=False, repr=False, compare=False)
     links: tuple[tuple[Field, Any], ...] = derived(init=False, repr=False, compare=False)
     by_name: Mapping[str, Field] = derived(init=False, repr=False, compare=False)
-    _cells: struct.Struct = derived(init=False, repr=False, compare=False)
+    cells: struct.Struct = derived(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         codes = ("q" if field.is_pipe or field.lane is Lane.INT64 else "d" for field in self.fields)
@@ -95,7 +96,7 @@ class Layout:
             (field, field.default) for field in self.fields if field.is_pipe and field.default is not None
         )
         assign = partial(object.__setattr__, self)
-        assign("_cells", struct.Struct("=" + "".join(codes)))
+        assign("cells", struct.Struct("=" + "".join(codes)))
         assign("numbers", numbers)
         assign("links", tuple(links))
         assign("by_name", {field.name: field for field in self.fields})
@@ -109,7 +110,7 @@ class Layout:
             OverflowError: an integer beyond 64 bits.
         """
         try:
-            return self._cells.pack(*numbers)
+            return self.cells.pack(*numbers)
         except struct.error as error:
             for field, value in zip(self.fields, numbers, strict=True):
                 if field.lane is Lane.INT64 and isinstance(value, int) and value != wrap_int64(value):

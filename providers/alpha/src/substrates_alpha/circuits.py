@@ -26,7 +26,7 @@ from substrates.kernel import Lane
 from substrates_base import LaneCircuit, Name, Pipe, Subject, discard
 
 from ._engine import ffi, lib
-from .pipes import NATIVE_KINDS, KernelPipe, KernelReceiver, ScalarPipe, kernel_pipe, native_pipe
+from .pipes import NATIVE_KINDS, KernelReceiver, ScalarPipe, discarding_pipe, forwarding_pipe, kernel_pipe
 
 if TYPE_CHECKING:
     from .provider import AlphaCortex
@@ -136,7 +136,7 @@ class Circuit(LaneCircuit):
         if lane is Lane.OBJECT:
             return super()._receptor_pipe(name, receive, lane)
         if receive is discard and self._ingress is None:
-            return self._native_pipe(name, lane, lib.alpha_kernel_discard(), b"", None)
+            return discarding_pipe(self, name, lane)
         self._open_lane()
         return ScalarPipe(self, name, receive, lane)
 
@@ -150,14 +150,7 @@ class Circuit(LaneCircuit):
             or any(target.lane is not lane for target in targets)
         ):
             return super()._forwarding_pipe(name, targets)
-        handles: list[int] = [target._handle for target in targets]  # type: ignore[attr-defined]
-        cells = b"".join(number.to_bytes(8, "little") for number in (len(handles), *handles))
-        return self._native_pipe(name, lane, lib.alpha_kernel_fan_out(), cells, tuple(targets))
-
-    def _native_pipe(
-        self, name: Name | None, lane: Lane, kernel: int, state: bytes, targets: tuple[Pipe, ...] | None
-    ) -> KernelPipe:
-        return native_pipe(self, name, lane, kernel, state, targets=targets)
+        return forwarding_pipe(self, name, lane, targets)
 
     def _barrier(self, timeout: float | None) -> bool:
         self._workers.check_process()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import substrates
@@ -20,8 +20,9 @@ __all__ = [
     "KernelPipe",
     "KernelReceiver",
     "ScalarPipe",
+    "discarding_pipe",
+    "forwarding_pipe",
     "kernel_pipe",
-    "native_pipe",
 ]
 
 _emit_int64 = lib.alpha_emit_int64
@@ -29,7 +30,8 @@ _emit_float64 = lib.alpha_emit_float64
 _pipe_new = lib.alpha_pipe_new
 _SAME_NAME = lib.ALPHA_SAME_NAME
 _new: Any = object.__new__
-_MASK = 2**64 - 1
+_BITS = 2**64
+_MASK = _BITS - 1
 CELL = 8
 """Bytes of a state's field."""
 BATCH = 256
@@ -131,9 +133,7 @@ class Int64KernelPipe(KernelPipe):
 
     __slots__ = ()
 
-    @property
-    def lane(self) -> Lane:
-        return Lane.INT64
+    lane = Lane.INT64
 
     def emit(self, value: Any, /) -> None:
         try:
@@ -149,9 +149,7 @@ class Float64KernelPipe(KernelPipe):
 
     __slots__ = ()
 
-    @property
-    def lane(self) -> Lane:
-        return Lane.FLOAT64
+    lane = Lane.FLOAT64
 
     def emit(self, value: Any, /) -> None:
         try:
@@ -167,7 +165,7 @@ NATIVE_KINDS = frozenset((Int64KernelPipe, Float64KernelPipe))
 
 
 def kernel_pipe(circuit: Circuit, name: Name | None, binding: Binding[Any]) -> KernelPipe:
-    """Make a pipe to a kernel, with a state of its own.
+    """Make a pipe to a kernel, with a state of its own; the circuit's `_kernel_pipe`.
 
     Raises:
         ProviderMismatchFault: a field is bound to a pipe of another provider.
@@ -175,57 +173,53 @@ def kernel_pipe(circuit: Circuit, name: Name | None, binding: Binding[Any]) -> K
         MemoryError: the engine has no room.
     """
     kernel = binding.kernel
+    cortex = circuit._cortex
+    address = cortex.addresses.get(kernel)
+    if address is None:
+        address = cortex.know(kernel)
     state = binding.memory
-    own = cell = 0
-    target: Any = None  # one is the rule; more are packed into the state
+    own = cell = target = 0
     targets: Any = None
     for field, linked in binding.links:
         if linked is SELF:
             own |= 1 << field.index
             continue
-        if type(linked) not in NATIVE_KINDS or linked._circuit._cortex is not circuit._cortex:
+        if type(linked) not in NATIVE_KINDS or linked._circuit._cortex is not cortex:
             circuit._own_pipe(linked, "pipe")
-        if target is None:
-            cell, target = field.index, linked
+        if targets is None:  # one is the rule; more are packed into the state
+            cell, target, targets = field.index, linked._handle, linked
         else:
             cells = bytearray(state)
             struct.pack_into("=Q", cells, field.index * CELL, linked._handle)
             state = bytes(cells)
-        targets = linked if targets is None else (*_kept(targets), linked)
-    address = kernel.address()
-    kernels = circuit._cortex.kernels
-    if address not in kernels:
-        kernels[address] = kernel
-    pipe = native_pipe(
-        circuit,
-        name,
-        kernel.lane,
-        address,
-        state,
-        own & _MASK,
-        targets,
-        cell,
-        target._handle if target else 0,
-    )
+            targets = (*_kept(targets), linked)
+    pipe = _native_pipe(circuit, name, kernel.lane, address, state, own, targets, cell, target)
     pipe._kernel = kernel
-    if own > _MASK:
-        memory = lib.alpha_pipe_state(pipe._handle)
-        for field, linked in binding.links:
-            if linked is SELF:
-                memory[field.index] = _signed(pipe._handle)
     return pipe
 
 
-def native_pipe(
+def forwarding_pipe(circuit: Circuit, name: Name | None, lane: Lane, targets: Sequence[Pipe]) -> KernelPipe:
+    """Make a pipe that emits each value to `targets`, pipes of the same scalar lane, in order."""
+    handles = [target._handle for target in targets]  # type: ignore[attr-defined]
+    state = struct.pack(f"={len(handles) + 1}Q", len(handles), *handles)
+    return _native_pipe(circuit, name, lane, lib.alpha_kernel_fan_out(), state, 0, tuple(targets), 0, 0)
+
+
+def discarding_pipe(circuit: Circuit, name: Name | None, lane: Lane) -> KernelPipe:
+    """Make a pipe of a scalar lane whose values hold their place and are ignored."""
+    return _native_pipe(circuit, name, lane, lib.alpha_kernel_discard(), b"", 0, None, 0, 0)
+
+
+def _native_pipe(
     circuit: Circuit,
     name: Name | None,
     lane: Lane,
     address: int,
     state: bytes,
-    own: int = 0,
-    targets: Any = None,
-    cell: int = 0,
-    target: int = 0,
+    own: int,
+    targets: Any,
+    cell: int,
+    target: int,
 ) -> KernelPipe:
     """Make a pipe to the native function at `address`.
 
@@ -250,10 +244,16 @@ def native_pipe(
     pipe._handle = 0
     number = _SAME_NAME if name is None else circuit._cortex.number(name)
     native = circuit._handle or circuit._native()
-    handle = _pipe_new(native, address, number, state, len(state), own, cell, target)
+    mask = own if own < _BITS else 0
+    handle = _pipe_new(native, address, number, state, len(state), mask, cell, target)
     if not handle:
         circuit._cortex.check(lib.ALPHA_MEMORY)
     pipe._handle = handle
+    if own >= _BITS:
+        memory = lib.alpha_pipe_state(handle)
+        for index in range(len(state) // CELL):
+            if own >> index & 1:
+                memory[index] = _signed(handle)
     return pipe
 
 

@@ -36,8 +36,8 @@ class AlphaCortex(Cortex):
 
     Subjects of native circuits and pipes are made when somebody asks for them, or when a fault has to be
     reported; `subjects` finds them by handle, so that both get the same object. `limbo` keeps what a dropped
-    pipe refers to until its last value is delivered. `kernels` finds a kernel by its function's address; one
-    that has run here stays loaded, since a worker may still be inside it.
+    pipe refers to until its last value is delivered. `kernels` finds a kernel by its function's address and
+    `addresses` the address; a kernel that has run here stays loaded, since a worker may still be inside it.
     """
 
     def __init__(self) -> None:
@@ -47,6 +47,7 @@ class AlphaCortex(Cortex):
         self.subjects: dict[int, Subject] = {}
         self.limbo: dict[int, Any] = {}
         self.kernels: dict[int, Kernel[Any]] = {}
+        self.addresses: dict[Kernel[Any], int] = {}
         self._numbers: dict[Name, int] = {}
         self._numbered: list[Name] = []
         self._carrying = threading.RLock()
@@ -81,6 +82,13 @@ class AlphaCortex(Cortex):
                     bridge.start()
                     self._bridge = bridge
                     self.started = True
+
+    def know(self, kernel: Kernel[Any]) -> int:
+        """Return the address of a kernel's function, compiling it on first use, and remember both."""
+        address = kernel.address()
+        self.kernels.setdefault(address, kernel)
+        self.addresses[kernel] = address
+        return address
 
     def check(self, result: int) -> None:
         """Raise what a result of the engine stands for.
