@@ -111,6 +111,26 @@ static bool yields(struct worker *worker, struct circuit *circuit) {
     return spread(worker) || load_relaxed(&circuit->adopted) || load_relaxed(&engine.stopping);
 }
 
+/* Delivers `bits` to a pipe, and as long as its kernel emits one value, and that to its own pipe, delivers that too.
+ * The buffer is empty and rewound, so the same slot is written and read each time; there is nothing to look up and
+ * nothing to route. Returns the last fault code, with what the kernel has emitted last between `base` and the tail.
+ *
+ * A function of its own for the sake of registers: spills are stores, and stores bound this loop. */
+static __attribute__((noinline)) int32_t deliver_to_one(
+    struct worker *worker, substrates_slot *base, uint64_t handle, substrates_kernel kernel, void *state,
+    uint64_t bits) {
+    substrates_slot *after = base + 1;
+    for (;;) {
+        worker->context.tail = base;
+        int32_t code = kernel(&worker->context, state, bits);
+        if (unlikely(worker->context.tail != after) || unlikely(base->pipe != handle) || unlikely(code != 0) ||
+            unlikely(load_relaxed(&worker->preempt))) {
+            return code;
+        }
+        bits = base->bits;
+    }
+}
+
 /* Delivers the transit until it is empty (true) or the time slice is over (false, perhaps with the last value). */
 static bool drain(struct worker *worker, struct circuit *circuit) {
     substrates_context *context = &worker->context;
@@ -122,23 +142,8 @@ static bool drain(struct worker *worker, struct circuit *circuit) {
         void *state = pipe->state;
         int32_t code;
         if (worker->head + 1 == context->tail) {
-            /* The last slot is in hand and the buffer empty. It is rewound, so that a circuit that feeds
-             * itself always writes and reads the same slot; while the kernel emits one value to its own pipe
-             * there is nothing to look up and nothing to route. */
-            substrates_slot *base = worker->base;
-            worker->head = base;
-            worker->start = base;
-            for (;;) {
-                context->tail = base;
-                code = kernel(context, state, bits);
-                if (unlikely(context->tail != base + 1) || unlikely(base->pipe != handle)) {
-                    break;
-                }
-                bits = base->bits;
-                if (unlikely(code != 0) || unlikely(load_relaxed(&worker->preempt))) {
-                    break;
-                }
-            }
+            worker->head = worker->start = worker->base; /* the last slot is in hand: rewind */
+            code = deliver_to_one(worker, worker->base, handle, kernel, state, bits);
         } else {
             worker->head++;
             worker->start = context->tail;
