@@ -117,6 +117,9 @@ int alpha_events_wait(int64_t timeout_ns);
 /* Takes the oldest event: 1, or 0 if there is none. */
 int alpha_event_take(alpha_event *event);
 
+/* The compiler and its flags, for the record. */
+const char *alpha_build(void);
+
 /* Kernels of the engine's own: ignore; stand for a Python receptor; emit to the handles in the state (the first cell
  * counts them). */
 uint64_t alpha_kernel_discard(void);

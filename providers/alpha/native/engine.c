@@ -106,6 +106,19 @@ void alpha_trim(void) {
     pthread_mutex_unlock(&engine.park_mutex);
 }
 
+#ifndef ALPHA_FLAGS
+#define ALPHA_FLAGS "flags unknown"
+#endif
+#if defined(__clang__)
+#define ALPHA_COMPILER "clang "
+#else
+#define ALPHA_COMPILER "gcc "
+#endif
+
+const char *alpha_build(void) {
+    return ALPHA_COMPILER __VERSION__ ", " ALPHA_FLAGS;
+}
+
 /* -- circuits */
 
 uint64_t alpha_circuit_new(uint32_t name, int adopted) {

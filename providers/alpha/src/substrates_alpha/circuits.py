@@ -10,7 +10,7 @@ A circuit that has both is run by the object lane, and stays so: it is *adopted*
 still emit to it natively, into its ingress in the engine, which is then the *tail* of its queue: whoever
 appends to the queue first moves over what waits in the tail, and the runner does so when the queue is empty.
 So there is one order over both lanes: what was in the tail was admitted before what is appended now. The
-kernels of an adopted circuit are run by the lane's thread, each by one call.
+kernels of an adopted circuit are run by the lane's thread, in batches: all whose turn it is by one call.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Circuit"]
 
-ROOM = 256
-"""Values moved from the tail to the queue at a time."""
+ROOM = 32
+"""Values moved from the tail to the queue at a time; the buffer is made anew, so it is small."""
 PATIENCE_NS = 100_000_000
 """The longest stay in the engine while waiting, so that signals are handled whichever thread they reach."""
 
@@ -48,13 +48,13 @@ class _Tail:
         self._circuit = circuit
         self.lock = threading.RLock()
 
-    def append(self, item: Any) -> None:
-        """Append `item` behind everything that was admitted before."""
+    def extend(self, item: Any) -> None:
+        """Append `item`, a receiver and a value, behind everything that was admitted before."""
         circuit = self._circuit
         with self.lock:
             if lib.alpha_circuit_waiting(circuit._handle):
                 circuit._bring()
-            circuit._queue.append(item)
+            circuit._queue.extend(item)
 
 
 class _Command:
@@ -259,7 +259,7 @@ class Circuit(LaneCircuit):
             self._transit = deque()
             items = ffi.new("alpha_item[]", ROOM)
             while count := lib.alpha_circuit_take(self._handle, items, ROOM, 1):
-                self._transit.extend(self._received(items[at].pipe, items[at].bits) for at in range(count))
+                self._transit.extend(self._received(items, count))
             self._bring()
         if self._transit or self._queue:
             self._claim()
@@ -271,7 +271,7 @@ class Circuit(LaneCircuit):
         brought = False
         while count := lib.alpha_circuit_take(self._handle, items, ROOM, 0):
             brought = True
-            self._queue.extend(self._received(items[at].pipe, items[at].bits) for at in range(count))
+            self._queue.extend(self._received(items, count))
         return brought
 
     def _more(self) -> bool:
@@ -286,12 +286,17 @@ class Circuit(LaneCircuit):
         if self._handle:
             lib.alpha_circuit_bury(self._handle)
 
-    def _received(self, handle: int, bits: int) -> tuple[Any, Any]:
-        """Return the queue's item for a native value."""
-        if not handle:
-            return _Command(self._handle, bits), None
-        receiver = self._receiver(handle)
-        return receiver, receiver.value_of(bits)
+    def _received(self, items: Any, count: int) -> list[Any]:
+        """Return what stands in a queue for native values: receiver, value, receiver, value, ..."""
+        queued: list[Any] = []
+        for at in range(count):
+            handle, bits = items[at].pipe, items[at].bits
+            if handle:
+                receiver = self._receiver(handle)
+                queued += receiver, receiver.value_of(bits)
+            else:
+                queued += _Command(self._handle, bits), None
+        return queued
 
     def _receiver(self, handle: int) -> Any:
         receiver = self._receivers.get(handle)
@@ -310,8 +315,8 @@ class Circuit(LaneCircuit):
         if self._ended:
             item[0]._receive(None)
         elif self._closing:
-            self._queue.append(item)
+            self._queue.extend(item)
         else:
-            self._ingress.append(item)
+            self._ingress.extend(item)
         if not self._scheduled and not self._workers.forked and not self._ended:
             self._claim()

@@ -346,16 +346,16 @@ class KernelReceiver(_Receiver):
         circuit = self._circuit
         transit = circuit._transit
         batch = [(self._handle, bits & _MASK)]
-        while transit and len(batch) < BATCH and type(transit[0][0]) is KernelReceiver:
-            receiver, bits = transit.popleft()
-            batch.append((receiver._handle, bits & _MASK))
+        while transit and len(batch) < BATCH and type(transit[0]) is KernelReceiver:
+            handle = transit.popleft()._handle
+            batch.append((handle, transit.popleft() & _MASK))
         left = lib.alpha_run(circuit._handle, batch, len(batch), not transit, SLICE_NS)
         if left < 0:
             raise MemoryError(f"{len(batch)} values for kernels of circuit '{circuit._name}' were lost")
         if left:
             items = ffi.new("alpha_item[]", left)
             lib.alpha_left(items, left)
-            transit.extend(circuit._received(items[at].pipe, items[at].bits) for at in range(left))
+            transit.extend(circuit._received(items, left))
 
 
 def _kept(targets: Any) -> tuple[Any, ...]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import platform
 import sys
-import sysconfig
 import threading
 import weakref
 from collections.abc import Mapping
@@ -193,8 +191,7 @@ class AlphaProvider(Provider):
         return {
             **super().facts(),
             "engine": "C11, cffi API mode",
-            "compiler": platform.python_compiler(),
-            "cflags": str(sysconfig.get_config_var("CFLAGS") or ""),
+            "build": ffi.string(lib.alpha_build()).decode(),
             "cores": str(usable_cores()),
             "gil": str(getattr(sys, "_is_gil_enabled", lambda: True)()),
         }
