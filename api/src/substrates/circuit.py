@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .current import Current
@@ -94,18 +95,20 @@ class Circuit(Resource):
         """
 
     @abstractmethod
-    def wait(self, timeout: float | None = None) -> None:
+    def wait(self, timeout: float | timedelta | None = None) -> None:
         """Return once everything accepted before this call, with what it caused on this circuit, is done.
 
         A barrier, not a drain: work accepted later is not waited for. On a closing circuit it waits for
         the end, on a closed one it returns at once. Ctrl-C raises `KeyboardInterrupt` here at once.
 
         Args:
-            timeout: seconds to wait at most; None waits as long as it takes.
+            timeout: the most to wait, in seconds or as a timedelta; None waits as long as it takes.
 
         Raises:
             ContextError: called in this circuit's own context.
             TimeoutError: `timeout` passed first; the circuit goes on.
+            ConfigurationError: a negative timeout.
+            TypeError: a timeout of another kind.
 
         Contract: CIRCUIT-AWAIT-01 to -10.
         """

@@ -82,9 +82,9 @@ class Cortex(Substrate):
     def facts(self) -> Mapping[str, int | float | str]:
         """Return what the engine counts right now.
 
-        At least ``circuits`` and ``pipes`` (live ones), ``workers`` (threads), ``engine_bytes`` (held for
-        circuits, pipes and kernel states), ``allocated_bytes`` (taken from the system for emissions since
-        the start) and ``faults`` (isolated failures since the start).
+        ``circuits`` and ``pipes`` (that exist), ``workers`` (threads) and ``faults`` (isolated failures since
+        the start); of engines that know it, ``engine_bytes`` (held for circuits, pipes and kernel states) and
+        ``allocated_bytes`` (taken from the system for emissions since the start); and what else it likes.
         """
 
     @abstractmethod

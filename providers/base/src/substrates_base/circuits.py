@@ -12,6 +12,7 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -156,7 +157,7 @@ class Circuit(substrates.Circuit):
 
     # -- lifetime
 
-    def wait(self, timeout: float | None = None) -> None:
+    def wait(self, timeout: float | timedelta | None = None) -> None:
         seconds = checked_timeout(timeout)
         self._outside("wait")
         if not self._barrier(seconds):
@@ -200,10 +201,12 @@ class Circuit(substrates.Circuit):
             self.close()
 
     def __del__(self) -> None:
-        if not self._closing:
-            self._closing = True
-            warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
-        self._dropped()
+        try:
+            if not self._closing:
+                self._closing = True
+                warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
+        finally:
+            self._dropped()
 
     # -- the engine interface
 
@@ -273,7 +276,7 @@ def _callback(receptor: Any) -> Callable[[Any], object] | None:
     return result
 
 
-def checked_timeout(timeout: float | None) -> float | None:
+def checked_timeout(timeout: float | timedelta | None) -> float | None:
     """Return `timeout` in seconds, None for no limit.
 
     Raises:
@@ -283,9 +286,9 @@ def checked_timeout(timeout: float | None) -> float | None:
     if timeout is None:
         return None
     try:
-        seconds = float(timeout)
+        seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else float(timeout)
     except (TypeError, ValueError):
-        raise TypeError(f"timeout={timeout!r}: seconds as a number, or None") from None
+        raise TypeError(f"timeout={timeout!r}: seconds as a number, a timedelta, or None") from None
     if math.isnan(seconds) or seconds < 0:
         raise ConfigurationError(f"timeout={timeout!r}: 0 or more seconds")
     return None if math.isinf(seconds) else seconds

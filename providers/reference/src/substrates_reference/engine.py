@@ -9,6 +9,7 @@ read, and its context emits at once, which is the same order as emitting when it
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +34,15 @@ class Circuit(LaneCircuit):
         super().__init__(cortex, name, cortex.workers)
 
     def _kernel_pipe(self, name: Name | None, binding: Binding[Any]) -> Pipe:
+        kernel = binding.kernel
+        if kernel.function is None:
+            raise ConfigurationError(
+                f"kernel {kernel.name!r} is known by its address alone; provider"
+                f" {self._cortex.provider!r} runs kernels as plain Python: give from_address(python=...),"
+                " or use a native provider"
+            )
         self._open_lane()
-        return KernelPipe(self, name, binding)
+        return KernelPipe(self, name, binding, kernel.function)
 
 
 class _Context:
@@ -57,17 +65,17 @@ class KernelPipe(ScalarPipe):
 
     __slots__ = ("_pipes", "_state")
 
-    def __init__(self, circuit: Circuit, name: Name | None, binding: Binding[Any]) -> None:
+    def __init__(
+        self,
+        circuit: Circuit,
+        name: Name | None,
+        binding: Binding[Any],
+        function: Callable[[Any, Any, Any], object],
+    ) -> None:
         kernel = binding.kernel
-        if kernel.function is None:
-            raise ConfigurationError(
-                f"kernel {kernel.name!r} is known by its address alone; provider"
-                f" {circuit._cortex.provider!r} runs kernels as plain Python: give from_address(python=...),"
-                " or use a native provider"
-            )
         self._pipes: list[Pipe | None] = [None] * len(kernel.state_type.layout.fields)
         self._state = kernel.state_type(memoryview(bytearray(binding.memory)), self)
-        super().__init__(circuit, name, partial(kernel.function, _context, self._state), kernel.lane)
+        super().__init__(circuit, name, partial(function, _context, self._state), kernel.lane)
         for field, target in binding.links:
             self._link(field, self if target is SELF else target)
 

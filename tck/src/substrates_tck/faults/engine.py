@@ -18,6 +18,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self
 
@@ -258,7 +259,7 @@ class Circuit(substrates.Circuit):
             raise TypeError(f"pipe({target!r}): the toy has pipes to receptors alone")
         return Pipe(self, name, receive, Lane.OBJECT if lane is UNSET else Lane.of(lane))
 
-    def wait(self, timeout: float | None = None) -> None:
+    def wait(self, timeout: float | timedelta | None = None) -> None:
         if self.inside:
             raise ContextError(f"wait: called in the own context of circuit '{self._name}'")
         barrier = Barrier()
@@ -267,7 +268,7 @@ class Circuit(substrates.Circuit):
             if not self.closing:
                 self.ingress.append((barrier, None))
                 self.lock.notify()
-        if not gate.wait(timeout):
+        if not gate.wait(timeout.total_seconds() if isinstance(timeout, timedelta) else timeout):
             raise TimeoutError(f"wait(timeout={timeout}): circuit '{self._name}' still has work")
 
     def close(self, *, wait: bool = False) -> None:

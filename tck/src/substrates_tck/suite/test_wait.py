@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -310,9 +311,10 @@ def test_wait_in_another_circuits_context_is_allowed(
 def test_wait_takes_a_bound_and_refuses_a_senseless_one(circuit: Circuit) -> None:
     circuit.wait(timeout=5)
     circuit.wait(timeout=0.5)
+    circuit.wait(timeout=timedelta(milliseconds=500))
     circuit.wait(timeout=float("inf"))
 
-    for senseless in (-1, float("nan")):
+    for senseless in (-1, float("nan"), timedelta(seconds=-1)):
         with pytest.raises(ConfigurationError):
             circuit.wait(timeout=senseless)
     with pytest.raises(TypeError):

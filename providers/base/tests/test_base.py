@@ -1,0 +1,94 @@
+"""What engines get from base and the TCK does not see: jobs, counters, the number of workers."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import substrates
+from substrates_base import Count, LaneCircuit, Live, usable_cores
+
+
+@pytest.fixture(params=["reference", "alpha"])
+def circuit(request: pytest.FixtureRequest) -> Iterator[LaneCircuit]:
+    circuit = substrates.cortex(request.param).circuit("base")
+    assert isinstance(circuit, LaneCircuit)
+    yield circuit
+    circuit.close()
+    circuit.wait(10)
+
+
+def test_jobs_and_emissions_share_one_order(circuit: LaneCircuit) -> None:
+    log: list[Any] = []
+    pipe = circuit.pipe(log.append)
+
+    for turn in range(100):
+        pipe.emit(turn)
+        circuit._job(lambda turn=turn: log.append(f"job {turn}"))  # type: ignore[misc]
+    circuit.wait(10)
+
+    assert log == [entry for turn in range(100) for entry in (turn, f"job {turn}")]
+
+
+def test_job_of_a_receptor_is_transit(circuit: LaneCircuit) -> None:
+    log: list[Any] = []
+
+    def receive(value: int) -> None:
+        circuit._job(lambda: log.append(f"job of {value}"))
+        log.append(value)
+
+    hold = threading.Event()
+    circuit.pipe(lambda _: hold.wait(10)).emit(0)
+    pipe = circuit.pipe(receive)
+    pipe.emit(1)
+    pipe.emit(2)
+    hold.set()
+    circuit.wait(10)
+
+    assert log == [1, "job of 1", 2, "job of 2"]
+
+
+def test_failing_job_is_isolated_and_counted(circuit: LaneCircuit) -> None:
+    before = circuit._cortex.faults.count.value()
+
+    circuit._job(lambda: 1 // 0)
+    circuit.wait(10)
+
+    assert circuit._cortex.faults.count.value() == before + 1
+
+
+def test_job_after_close_is_dropped(circuit: LaneCircuit) -> None:
+    log: list[int] = []
+    circuit._job(lambda: log.append(1))
+    circuit.close()
+
+    circuit._job(lambda: log.append(2))
+    circuit.wait(10)
+
+    assert log == [1]
+
+
+def test_counters_are_exact_under_threads() -> None:
+    count, live = Count(), Live()
+
+    def work() -> None:
+        for _ in range(10_000):
+            count.add()
+            live.born()
+            live.died()
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert (count.value(), live.value()) == (40_000, 0)
+
+
+def test_workers_are_no_more_than_the_processors_of_this_process() -> None:
+    assert 1 <= usable_cores() <= (os.cpu_count() or 1)
