@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ class _Circuit(substrates.Circuit):
         changed.kernel = kernel.Kernel(own.name, own.state_type, own.lane, faulty, None)
         return changed
 
-    def wait(self, timeout: float | None = None) -> None:
+    def wait(self, timeout: float | timedelta | None = None) -> None:
         self._inner.wait(timeout)
 
     def close(self, *, wait: bool = False) -> None:

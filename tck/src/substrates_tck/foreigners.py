@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self
 
@@ -160,7 +161,7 @@ class ForeignCircuit(Circuit):
     def pipe(self, *arguments: Any, lane: Any = None) -> Pipe[Any]:  # noqa: ARG002 - as the original
         return ForeignPipe(self._subject)
 
-    def wait(self, timeout: float | None = None) -> None:
+    def wait(self, timeout: float | timedelta | None = None) -> None:
         """Return."""
 
     def close(self, *, wait: bool = False) -> None:  # noqa: ARG002 - as the original

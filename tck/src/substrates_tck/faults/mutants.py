@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
 from .engine import Barrier, Circuit, Item, Pipe
@@ -125,7 +126,7 @@ class _ForgetsBarrier(Circuit):
 
 
 class _WaitsTooLittle(Circuit):
-    def wait(self, timeout: float | None = None) -> None:
+    def wait(self, timeout: float | timedelta | None = None) -> None:
         with self.lock:
             idle = not self.ingress and not self.closing
         if not idle or self.inside:
