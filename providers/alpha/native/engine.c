@@ -327,25 +327,33 @@ int alpha_pipe_drop(uint64_t handle, int report) {
     }
     struct pipe *pipe = pipe_of(handle);
     struct circuit *circuit = load_relaxed(&pipe->circuit);
-    uintptr_t ingress = load_acquire(&circuit->ingress);
-    int result = ALPHA_OK;
-    if (ingress == IDLE || ingress == CLOSED || load_relaxed(&circuit->adopted)) {
+    if (load_acquire(&circuit->ingress) == CLOSED || load_relaxed(&circuit->adopted)) {
         pipe_drop(handle, false);
-    } else {
-        uint64_t bits = (uint64_t)(uintptr_t)pipe | (report ? COMMAND_DROP_REPORT : COMMAND_DROP);
-        switch (circuit_admit(NULL, circuit, 0, bits, true)) {
-        case ADMITTED:
-            result = ALPHA_DEFERRED;
-            break;
-        case ADMITTED_DROPPED:
-            pipe_drop(handle, false);
-            break;
-        case ADMITTED_MEMORY:
-            result = ALPHA_MEMORY;
-            break;
-        }
+        return ALPHA_OK;
     }
-    return result;
+    /* Whoever is responsible for the circuit drops its pipes: then no worker is inside this one. Nobody is while it
+     * is idle, so we can be; what comes in meanwhile waits, and is for a pipe that is gone. */
+    uintptr_t expected = IDLE;
+    if (replace_both(&circuit->ingress, &expected, BUSY)) {
+        add_relaxed(&circuit->references, 1); /* the pipe's was perhaps the last one */
+        pipe_drop(handle, false);
+        if (!circuit_rest(circuit)) {
+            schedule(NULL, circuit);
+        }
+        circuit_release(circuit);
+        return ALPHA_OK;
+    }
+    uint64_t bits = (uint64_t)(uintptr_t)pipe | (report ? COMMAND_DROP_REPORT : COMMAND_DROP);
+    switch (circuit_admit(NULL, circuit, 0, bits, true)) {
+    case ADMITTED:
+        return ALPHA_DEFERRED;
+    case ADMITTED_DROPPED:
+        pipe_drop(handle, false);
+        return ALPHA_OK;
+    case ADMITTED_MEMORY:
+        break;
+    }
+    return ALPHA_MEMORY;
 }
 
 int64_t *alpha_pipe_state(uint64_t handle) {
