@@ -96,6 +96,12 @@ class _Cortex(substrates.Cortex):
     def name(self, *path: Any) -> Any:
         return self._inner.name(*path)
 
+    def state(self) -> Any:
+        return self._inner.state()
+
+    def slot(self, *arguments: Any, **keywords: Any) -> Any:
+        return self._inner.slot(*arguments, **keywords)
+
     @property
     def subject(self) -> Any:
         return self._inner.subject

@@ -41,9 +41,31 @@ from .pipe import Pipe
 from .receptor import Receptor
 from .resource import Resource
 from .scope import Closure, Scope
+from .state import (
+    BOOLEAN,
+    DOUBLE,
+    FLOAT,
+    INTEGER,
+    LONG,
+    NAME,
+    STATE,
+    STRING,
+    Slot,
+    SlotType,
+    SlotValue,
+    State,
+)
 from .subject import Id, Subject, Substrate
 
 __all__ = [
+    "BOOLEAN",
+    "DOUBLE",
+    "FLOAT",
+    "INTEGER",
+    "LONG",
+    "NAME",
+    "STATE",
+    "STRING",
     "AbsentValueError",
     "AffinityFault",
     "AmbiguousProviderError",
@@ -67,6 +89,10 @@ __all__ = [
     "Receptor",
     "Resource",
     "Scope",
+    "Slot",
+    "SlotType",
+    "SlotValue",
+    "State",
     "Subject",
     "Substrate",
     "SubstratesError",

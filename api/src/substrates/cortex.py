@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from enum import Enum
+from typing import Any, TypeVar, overload
 
 from .absent import UNSET, Unset
 from .circuit import Circuit
 from .current import Current
 from .name import Name
 from .scope import Scope
+from .state import Slot, SlotType, State
 from .subject import Subject, Substrate
 
 __all__ = ["Cortex"]
+
+T = TypeVar("T")
+V = TypeVar("V", bool, int, float, str, Name, State)
 
 
 class Cortex(Substrate):
@@ -64,7 +69,12 @@ class Cortex(Substrate):
         """
 
     @abstractmethod
-    def name(self, path: str | Name | Iterable[Any] | type, mapper: Callable[[Any], str] = ..., /) -> Name:
+    def name(
+        self,
+        path: str | Name | Iterable[Any] | Enum | Callable[..., Any],
+        mapper: Callable[[Any], str] = ...,
+        /,
+    ) -> Name:
         """Return the interned name of a dotted path, a class, a function, an enum member, or parts.
 
         Args:
@@ -76,6 +86,48 @@ class Cortex(Substrate):
             ConfigurationError: an empty path, an empty segment, no element.
 
         Contract: NAME-PARSE-01 to -03, NAME-FACTORY-16 to -19.
+        """
+
+    @abstractmethod
+    def state(self) -> State:
+        """Return the state without slots, which all others are written from.
+
+        Contract: STATE-EMPTY-01.
+        """
+
+    @overload
+    def slot(self, constant: Enum, /) -> Slot[Name]: ...
+    @overload
+    def slot(self, name: Name | str, value: V, /) -> Slot[V]: ...
+    @overload
+    def slot(self, name: Name | str, value: T, /, *, type: SlotType[T]) -> Slot[T]: ...
+    @overload
+    def slot(self, name: Name | str, value: Name | str, /, *, type: SlotType[Name]) -> Slot[Name]: ...
+
+    @abstractmethod
+    def slot(self, *arguments: Any, type: Any = ...) -> Slot[Any]:
+        """Make a slot, never cached.
+
+        ====================== ===========================================================================
+        ``slot(name, value)``  `value` under `name`. Without `type`, a bool is stored as BOOLEAN, an int as
+                               LONG whatever its size, a float as DOUBLE, a str as STRING, and names and
+                               states as NAME and STATE
+        ``slot(constant)``     of an enumeration: the constant's name, as ``cortex.name(constant)`` tells
+                               it, under the name of its class
+        ====================== ===========================================================================
+
+        Args:
+            arguments: see above.
+            type: what to store the value as. FLOAT rounds to the nearest binary32 number; FLOAT and DOUBLE
+                take an int too, if a DOUBLE can be equal to it, and NAME a str.
+
+        Raises:
+            AbsentValueError: an argument is None.
+            ProviderMismatchFault: a name or state of another provider.
+            ConfigurationError: a malformed name; a number beyond the range of its type.
+            TypeError: a value of no type that can be stored, or not of `type`.
+
+        Contract: SLOT-PROPS-01 to -ABSENT-03, SLOT-ENUM-07, STATE-RANGE-11, STATE-IEEE-12.
         """
 
     @abstractmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
+from enum import Enum
 from typing import Any, ClassVar, Self
 
 from .extent import Extent
@@ -25,7 +26,12 @@ class Name(Extent):
     SEPARATOR: ClassVar[str] = "."
 
     @abstractmethod
-    def name(self, suffix: str | Name | Iterable[Any] | type, mapper: Callable[[Any], str] = ..., /) -> Name:
+    def name(
+        self,
+        suffix: str | Name | Iterable[Any] | Enum | Callable[..., Any],
+        mapper: Callable[[Any], str] = ...,
+        /,
+    ) -> Name:
         """Return this name extended by `suffix`.
 
         Args:

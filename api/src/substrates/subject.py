@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from .extent import Extent
 from .name import Name
+from .state import State
 
 __all__ = ["Id", "Subject", "Substrate"]
 
@@ -49,6 +50,11 @@ class Subject(Extent, Generic[S_co]):
     @abstractmethod
     def name(self) -> Name:
         """The label; several subjects may share one name."""
+
+    @property
+    @abstractmethod
+    def state(self) -> State:
+        """What is known of the component beside its identity: the same state for life, and empty."""
 
     @property
     @abstractmethod

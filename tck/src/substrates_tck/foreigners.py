@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self
 
 import substrates
-from substrates import Circuit, Current, Name, Pipe, Subject
-from substrates.kernel import Lane, State
+from substrates import Circuit, Current, Name, Pipe, Slot, SlotType, State, Subject, kernel
+from substrates.kernel import Lane
 
-__all__ = ["DuckPipe", "DuckResource", "ForeignCircuit", "ForeignName", "ForeignPipe", "ForeignSubject"]
+__all__ = [
+    "FOREIGN_PIPES",
+    "FOREIGN_SLOTS",
+    "FOREIGN_STATES",
+    "DuckPipe",
+    "DuckResource",
+    "DuckSlot",
+    "DuckState",
+    "ForeignCircuit",
+    "ForeignName",
+    "ForeignPipe",
+    "ForeignSlot",
+    "ForeignState",
+    "ForeignSubject",
+]
 
 
 class DuckPipe:
@@ -47,7 +61,7 @@ class ForeignPipe(Pipe[Any]):
         return Lane.INT64
 
     @property
-    def state(self) -> State:
+    def state(self) -> kernel.State:
         raise TypeError("no kernel")
 
     def emit(self, value: Any, /) -> None:
@@ -114,6 +128,10 @@ class ForeignSubject(Subject[Any]):
         return self._genuine.name
 
     @property
+    def state(self) -> State:
+        return self._genuine.state
+
+    @property
     def type(self) -> Any:
         return self._genuine.type
 
@@ -128,6 +146,79 @@ class ForeignSubject(Subject[Any]):
 
     def __ge__(self, other: Any) -> bool:
         return True
+
+
+class DuckSlot:
+    """Has what a slot has, from a genuine one, but not its class."""
+
+    def __init__(self, genuine: Slot[Any]) -> None:
+        self.name = genuine.name
+        self.type = genuine.type
+        self.value = genuine.value
+
+
+class ForeignSlot(Slot[Any]):
+    """A slot of nobody, with all that a genuine one has."""
+
+    def __init__(self, genuine: Slot[Any]) -> None:
+        self._genuine = genuine
+
+    @property
+    def name(self) -> Name:
+        return self._genuine.name
+
+    @property
+    def type(self) -> SlotType[Any]:
+        return self._genuine.type
+
+    @property
+    def value(self) -> Any:
+        return self._genuine.value
+
+
+class DuckState:
+    """Has what a state has, from a genuine one, but not its class."""
+
+    def __init__(self, genuine: State) -> None:
+        self.state = genuine.state
+        self.value = genuine.value
+        self._genuine = genuine
+
+    def __iter__(self) -> Iterator[Slot[Any]]:
+        """Iterate."""
+        return iter(self._genuine)
+
+    def __len__(self) -> int:
+        """Return the number of slots."""
+        return len(self._genuine)
+
+
+class ForeignState(State):
+    """A state of nobody, with the slots of a genuine one."""
+
+    def __init__(self, genuine: State) -> None:
+        self._genuine = genuine
+
+    def state(self, *arguments: Any, **keywords: Any) -> State:
+        return self._genuine.state(*arguments, **keywords)
+
+    def value(self, slot: Slot[Any], /) -> Any:
+        return self._genuine.value(slot)
+
+    def __getitem__(self, slot: Slot[Any], /) -> Any:
+        return self._genuine[slot]
+
+    def __contains__(self, slot: Slot[Any], /) -> bool:
+        return slot in self._genuine
+
+    def __iter__(self) -> Iterator[Slot[Any]]:
+        return iter(self._genuine)
+
+    def __reversed__(self) -> Iterator[Slot[Any]]:
+        return reversed(self._genuine)
+
+    def __len__(self) -> int:
+        return len(self._genuine)
 
 
 class DuckResource:
@@ -181,3 +272,5 @@ class ForeignCircuit(Circuit):
 
 
 FOREIGN_PIPES: tuple[Callable[[Subject[Any]], Any], ...] = (DuckPipe, ForeignPipe)
+FOREIGN_SLOTS: tuple[Callable[[Slot[Any]], Any], ...] = (DuckSlot, ForeignSlot)
+FOREIGN_STATES: tuple[Callable[[State], Any], ...] = (DuckState, ForeignState)

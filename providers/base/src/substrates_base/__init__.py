@@ -13,6 +13,7 @@ from .counts import Count, Live
 from .lane import LaneCircuit, LanePipe, ScalarPipe, Workers, usable_cores
 from .names import Name
 from .pipes import FanOut, Pipe, checked_target
+from .states import Slot, State
 from .subjects import Subject
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "Name",
     "Pipe",
     "ScalarPipe",
+    "Slot",
+    "State",
     "Subject",
     "Workers",
     "checked_target",

@@ -19,6 +19,7 @@ from .currents import Current, Currents
 from .faults import Faults
 from .names import Name, Names
 from .scopes import Scope
+from .states import Slot, State, made_slot
 from .subjects import Subject
 
 __all__ = ["Cortex"]
@@ -73,6 +74,12 @@ class Cortex(substrates.Cortex):
 
     def name(self, path: Any, mapper: Callable[[Any], str] | Unset = UNSET, /) -> Name:
         return self.names.make(path, mapper)
+
+    def state(self) -> State:
+        return self._subject.state
+
+    def slot(self, *arguments: Any, type: Any = UNSET) -> Slot:
+        return made_slot(self.names, "slot", arguments, type)
 
     def on_fault(self, hook: Callable[[Any, BaseException], object] | None, /) -> None:
         if hook is not None and not callable(hook):

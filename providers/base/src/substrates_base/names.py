@@ -104,6 +104,13 @@ class Names:
         """Set the receiver that faults about foreign names carry."""
         self._subject = subject
 
+    @property
+    def subject(self) -> Subject[Any]:
+        """The cortex's subject."""
+        if self._subject is None:
+            raise TypeError("the cortex is not ready")
+        return self._subject
+
     def intern(self, path: str) -> Name:
         """Return the name of a dotted path.
 
@@ -121,8 +128,12 @@ class Names:
             )
         return self.intern(f"{name._path}.{path}")
 
-    def given(self, name: Any, operation: str, receiver: Subject[Any]) -> Name:
+    def given(
+        self, name: Any, operation: str, receiver: Subject[Any] | None = None, parameter: str = "name"
+    ) -> Name:
         """Return the name that a caller gave to `operation` of `receiver`, as a `Name` or a `str`.
+
+        Without a receiver it is the cortex.
 
         Raises:
             AbsentValueError: None.
@@ -134,15 +145,15 @@ class Names:
             return name
         if isinstance(name, str):
             return self.intern(name)
-        present(name, operation, "name")
+        present(name, operation, parameter)
         if isinstance(name, substrates.Name) or (hasattr(name, "part") and hasattr(name, "enclosure")):
             raise ProviderMismatchFault(
-                receiver,
+                receiver or self.subject,
                 operation,
-                f"{operation}(name={name!r}): a name of another provider given to {self.provider!r};"
+                f"{operation}({parameter}={name!r}): a name of another provider given to {self.provider!r};"
                 " create the name from the same cortex, or pass a string",
             )
-        raise TypeError(f"{operation}(name={name!r}): a Name or a str is required")
+        raise TypeError(f"{operation}({parameter}={name!r}): a Name or a str is required")
 
     def make(self, path: Any, mapper: Any = UNSET) -> Name:
         """Return the name of what `Cortex.name` takes."""
@@ -183,9 +194,7 @@ class Names:
         return part
 
     def _own(self, name: substrates.Name) -> Name:
-        if self._subject is None:
-            raise TypeError("the cortex is not ready")
-        return self.given(name, "name", self._subject)
+        return self.given(name, "name")
 
     def _insert(self, path: str) -> Name:
         parts = path.split(".")

@@ -10,6 +10,7 @@ import substrates
 from substrates import ProviderMismatchFault
 
 from .names import Name
+from .states import State
 
 __all__ = ["Id", "Subject", "subject_of"]
 
@@ -32,12 +33,14 @@ class Id(substrates.Id):
 class Subject(substrates.Subject[Any]):
     """See `substrates.Subject`."""
 
-    __slots__ = ("_enclosure", "_id", "_name", "_type")
+    __slots__ = ("_enclosure", "_id", "_name", "_state", "_type")
 
     def __init__(self, kind: type[Any], name: Name, enclosure: Subject | None) -> None:
         self._type = kind
         self._name = name
         self._enclosure = enclosure
+        # Empty for all, so one serves all: the cortex's.
+        self._state: State = State(name._names) if enclosure is None else enclosure._state
         self._id = Id()
 
     @property
@@ -55,6 +58,10 @@ class Subject(substrates.Subject[Any]):
     @property
     def name(self) -> Name:
         return self._name
+
+    @property
+    def state(self) -> State:
+        return self._state
 
     @property
     def type(self) -> type[Any]:

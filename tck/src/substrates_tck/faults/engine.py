@@ -96,6 +96,10 @@ class _Subject(substrates.Subject[Any]):
         return self._name
 
     @property
+    def state(self) -> substrates.State:
+        raise NotImplementedError("the toy has no states")
+
+    @property
     def type(self) -> Any:
         return self._kind
 
@@ -335,6 +339,12 @@ class Cortex(substrates.Cortex):
 
     def name(self, path: Any, _mapper: Any = UNSET, /) -> _Name:
         return _Name(str(path))
+
+    def state(self) -> substrates.State:
+        raise NotImplementedError("the toy has no states")
+
+    def slot(self, *_arguments: Any, type: Any = UNSET) -> substrates.Slot[Any]:
+        raise NotImplementedError("the toy has no slots")
 
     def facts(self) -> Mapping[str, int | float | str]:
         return {}
