@@ -78,12 +78,16 @@ int alpha_circuit_close(uint64_t circuit);
 void alpha_circuit_drop(uint64_t circuit);
 /* Hands the circuit to Python for good; returns when no worker touches it. */
 int alpha_circuit_adopt(uint64_t circuit);
-/* Of an adopted circuit. Copies up to `room` values that wait, oldest first, and returns how many; with 0 the
- * circuit is idle for workers: the next value that comes in raises READY. `transit`: only the transit that
- * the circuit had when it was adopted. */
-int alpha_circuit_take(uint64_t circuit, alpha_item *items, int room, int transit);
-/* Of an adopted circuit. Whether values wait. */
-int alpha_circuit_waiting(uint64_t circuit);
+/* Of an adopted circuit, whose values from native code wait in its tail.
+ *
+ * mark: how many values have come in since the adoption; they will be taken before what comes in from now on.
+ * take: copies up to `room` of the marked ones, oldest first, and returns how many.
+ * rest: with nothing left, makes the next value that comes in raise READY; 0 if something is left.
+ * left_transit: the transit that the circuit had when it was adopted, `room` values at most. */
+uint64_t alpha_tail_mark(uint64_t circuit);
+int alpha_tail_take(uint64_t circuit, alpha_item *items, int room);
+int alpha_tail_rest(uint64_t circuit);
+int alpha_left_transit(uint64_t circuit, alpha_item *items, int room);
 /* Of an adopted circuit that has ended: drops what waits and what comes. */
 void alpha_circuit_bury(uint64_t circuit);
 void alpha_run_command(uint64_t circuit, uint64_t bits);

@@ -201,57 +201,76 @@ int alpha_circuit_adopt(uint64_t address) {
     }
 }
 
-int alpha_circuit_take(uint64_t address, alpha_item *items, int room, int transit) {
+/* Marking, by whoever admits from Python, and taking, by whoever runs the circuit, share the list of pending nodes. */
+static pthread_mutex_t adopted_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+uint64_t alpha_tail_mark(uint64_t address) {
+    struct circuit *circuit = circuit_at(address);
+    pthread_mutex_lock(&adopted_mutex);
+    if (circuit->moved == 0) { /* what the worker had taken when it gave the circuit up comes first */
+        for (struct node *node = circuit->pending; node != NULL; node = node->next) {
+            circuit->last = node;
+            circuit->moved++;
+        }
+    }
+    if (load_acquire(&circuit->ingress) > CLOSED) {
+        struct node *list = circuit_take(circuit);
+        if (list != NULL) {
+            if (circuit->pending == NULL) {
+                circuit->pending = list;
+            } else {
+                circuit->last->next = list;
+            }
+            for (; list != NULL; list = list->next) {
+                circuit->last = list;
+                circuit->moved++;
+            }
+        }
+    }
+    uint64_t moved = circuit->moved;
+    pthread_mutex_unlock(&adopted_mutex);
+    return moved;
+}
+
+int alpha_tail_take(uint64_t address, alpha_item *items, int room) {
     struct circuit *circuit = circuit_at(address);
     int count = 0;
-    if (transit) {
-        struct transit *parked = circuit->parked;
-        if (parked == NULL) {
-            return 0;
-        }
-        size_t taken = parked->count < (size_t)room ? parked->count : (size_t)room;
-        memcpy(items, parked->slots, taken * sizeof *items);
-        parked->count -= taken;
-        memmove(parked->slots, parked->slots + taken, parked->count * sizeof *items);
-        if (parked->count == 0) {
-            free(parked);
-            circuit->parked = NULL;
-        }
-        return (int)taken;
-    }
-    while (count < room) {
-        struct node *node = circuit->pending;
-        if (node == NULL) {
-            uintptr_t seen = load_relaxed(&circuit->ingress);
-            if (seen == IDLE || seen == CLOSED) {
-                break;
-            }
-            if (seen == BUSY) {
-                if (count > 0) {
-                    break; /* stay responsible: there will be another call */
-                }
-                if (circuit_rest(circuit)) {
-                    add_relaxed(&engine.python_busy, (uint32_t)-1);
-                    break;
-                }
-                continue;
-            }
-            circuit->pending = circuit_take(circuit);
-            continue;
-        }
+    pthread_mutex_lock(&adopted_mutex);
+    for (struct node *node; count < room && (node = circuit->pending) != NULL; count++) {
         circuit->pending = node->next;
-        if (node->pipe == 0 || pipe_is(pipe_of(node->pipe), node->pipe)) {
-            items[count].pipe = node->pipe;
-            items[count].bits = node->bits;
-            count++;
-        }
+        items[count].pipe = node->pipe;
+        items[count].bits = node->bits;
         node_give(NULL, node);
     }
+    pthread_mutex_unlock(&adopted_mutex);
     return count;
 }
 
-int alpha_circuit_waiting(uint64_t address) {
-    return load_acquire(&circuit_at(address)->ingress) > CLOSED;
+int alpha_tail_rest(uint64_t address) {
+    struct circuit *circuit = circuit_at(address);
+    uintptr_t seen = load_acquire(&circuit->ingress);
+    if (seen == BUSY && circuit_rest(circuit)) {
+        add_relaxed(&engine.python_busy, (uint32_t)-1);
+        return 1;
+    }
+    return seen == IDLE || seen == CLOSED;
+}
+
+int alpha_left_transit(uint64_t address, alpha_item *items, int room) {
+    struct circuit *circuit = circuit_at(address);
+    struct transit *parked = circuit->parked;
+    if (parked == NULL) {
+        return 0;
+    }
+    size_t taken = parked->count < (size_t)room ? parked->count : (size_t)room;
+    memcpy(items, parked->slots, taken * sizeof *items);
+    parked->count -= taken;
+    memmove(parked->slots, parked->slots + taken, parked->count * sizeof *items);
+    if (parked->count == 0) {
+        free(parked);
+        circuit->parked = NULL;
+    }
+    return (int)taken;
 }
 
 void alpha_circuit_bury(uint64_t address) {
@@ -264,7 +283,9 @@ void alpha_circuit_bury(uint64_t address) {
         if (seen != IDLE) {
             add_relaxed(&engine.python_busy, (uint32_t)-1);
         }
+        pthread_mutex_lock(&adopted_mutex);
         circuit_end(NULL, circuit);
+        pthread_mutex_unlock(&adopted_mutex);
     }
 }
 
@@ -361,6 +382,9 @@ int64_t *alpha_pipe_state(uint64_t handle) {
 }
 
 static int emit(uint64_t handle, uint64_t bits) {
+    if (unlikely(handle == 0)) { /* a pipe that the garbage collector has finalized and somebody holds on to */
+        return ALPHA_OK;
+    }
     struct circuit *circuit = load_relaxed(&pipe_of(handle)->circuit);
     if (unlikely(load_relaxed(&engine.forked))) {
         return ALPHA_FORKED;

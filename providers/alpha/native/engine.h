@@ -82,7 +82,7 @@ struct transit {
 
 struct circuit {
     _Atomic uintptr_t ingress;
-    struct node *pending;      /* taken from the ingress, oldest first; the responsible thread's */
+    struct node *pending;      /* taken from the ingress, oldest first; the responsible thread's, or see `moved` */
     struct transit *parked;    /* transit put aside at the end of a time slice; the responsible thread's */
     struct circuit *link;      /* in a queue of ready circuits, or in the pool's free list */
     uint32_t name;
@@ -91,7 +91,10 @@ struct circuit {
     _Atomic uint8_t handed;    /* set once, by the thread that gave it up after adoption */
     uint8_t reported;          /* in the list of ready circuits that Python runs; under its mutex */
     _Atomic uint32_t references; /* Python's and one of each pipe: a live pipe's circuit can always be looked at */
-    uint8_t spare[16];
+    /* Of an adopted circuit, under adopted_mutex: how many values have ever been moved from the ingress to
+     * `pending`, and the last node there. */
+    uint64_t moved;
+    struct node *last;
 };
 
 _Static_assert(sizeof(struct circuit) == CACHE_LINE, "a circuit is one cache line");

@@ -154,6 +154,8 @@ struct circuit *circuit_allocate(void) {
         store_relaxed(&circuit->adopted, 0);
         store_relaxed(&circuit->handed, 0);
         store_relaxed(&circuit->references, 1);
+        circuit->moved = 0;
+        circuit->last = NULL;
     }
     return circuit;
 }

@@ -301,16 +301,20 @@ static void adoption_loses_nothing(void) {
         int64_t native = ((struct relay *)alpha_pipe_state(pipe))->count, mine = 0;
         alpha_item items[64];
         int count;
-        while ((count = alpha_circuit_take(circuit, items, 64, 1)) > 0) {
+        while ((count = alpha_left_transit(circuit, items, 64)) > 0) {
             for (int at = 0; at < count; at++) {
                 mine += substrates_int64(items[at].bits) + 1;
             }
         }
-        while ((count = alpha_circuit_take(circuit, items, 64, 0)) > 0) {
+        uint64_t marked = alpha_tail_mark(circuit), taken = 0;
+        while ((count = alpha_tail_take(circuit, items, 64)) > 0) {
+            taken += (uint64_t)count;
             for (int at = 0; at < count; at++) {
                 mine += substrates_int64(items[at].bits) + 1;
             }
         }
+        CHECK(taken == marked);
+        CHECK(alpha_tail_rest(circuit));
         CHECK(native + mine == producer.count * 3);
         CHECK(alpha_pipe_drop(pipe, 0) == ALPHA_OK);
         alpha_circuit_drop(circuit);

@@ -7,15 +7,15 @@ the Python object is a handle. A circuit with a Python receptor is run by the ob
 Python deque. It begins as neither; its first pipe decides.
 
 A circuit that has both is run by the object lane, and stays so: it is *adopted*. Kernels of other circuits
-still emit to it natively, into its ingress in the engine, which is then the *tail* of its queue: whoever
-appends to the queue first moves over what waits in the tail, and the runner does so when the queue is empty.
-So there is one order over both lanes: what was in the tail was admitted before what is appended now. The
+still emit to it natively, into its ingress in the engine, which is then the *tail* of its queue. Whoever
+appends to the queue first asks the engine for a mark, the number of values in the tail so far, and appends
+the mark in front; the runner, coming to a mark, puts as many values from the tail in its place. So there is
+one order over both lanes, and who emits does nothing that takes long or could be interrupted half done. The
 kernels of an adopted circuit are run by the lane's thread, in batches: all whose turn it is by one call.
 """
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from time import monotonic
@@ -34,27 +34,56 @@ if TYPE_CHECKING:
 __all__ = ["Circuit"]
 
 ROOM = 32
-"""Values moved from the tail to the queue at a time; the buffer is made anew, so it is small."""
+"""Values put from the tail into the queue at a time; the buffer is made anew, so it is small."""
 PATIENCE_NS = 100_000_000
 """The longest stay in the engine while waiting, so that signals are handled whichever thread they reach."""
 
 
 class _Tail:
-    """What Python appends to when a circuit has a queue in Python and a tail in the engine."""
+    """What Python extends when a circuit has a queue in Python and a tail in the engine.
 
-    __slots__ = ("_circuit", "lock")
+    It stands in the queue for a mark too. `brought` counts the values that the runner has put into the queue.
+    """
+
+    __slots__ = ("_circuit", "brought")
 
     def __init__(self, circuit: Circuit) -> None:
         self._circuit = circuit
-        self.lock = threading.RLock()
+        self.brought = 0
 
     def extend(self, item: Any) -> None:
         """Append `item`, a receiver and a value, behind everything that was admitted before."""
         circuit = self._circuit
-        with self.lock:
-            if lib.alpha_circuit_waiting(circuit._handle):
-                circuit._bring()
+        mark = lib.alpha_tail_mark(circuit._handle)
+        if mark > self.brought:
+            circuit._queue.extend((self, mark, *item))
+        else:
             circuit._queue.extend(item)
+
+    def more(self) -> bool:
+        """With the queue empty: mark what has come in meanwhile, or let the tail rest."""
+        circuit = self._circuit
+        while True:
+            mark = lib.alpha_tail_mark(circuit._handle)
+            if mark > self.brought:
+                circuit._queue.extend((self, mark))
+                return True
+            if lib.alpha_tail_rest(circuit._handle):
+                return False
+
+    def _receive(self, mark: int) -> None:
+        """Put the values up to `mark` into the mark's place; the runner's."""
+        circuit = self._circuit
+        wanted = mark - self.brought
+        if wanted > 0:
+            items = ffi.new("alpha_item[]", ROOM)
+            count = lib.alpha_tail_take(circuit._handle, items, min(wanted, ROOM))
+            self.brought += count
+            queued = circuit._received(items, count)
+            if count < wanted:
+                queued += self, mark
+            queued.reverse()
+            circuit._queue.extendleft(queued)
 
 
 class _Command:
@@ -196,12 +225,10 @@ class Circuit(LaneCircuit):
                         self._cortex.check(result)
                     return
         tail = self._tail
-        if tail is None:
-            super()._end()
-        else:
-            with tail.lock:
-                self._bring()
-                super()._end()
+        if tail is not None:
+            mark = lib.alpha_tail_mark(self._handle)  # what came before the end is delivered
+            self._queue.extend((tail, mark))
+        super()._end()
 
     def _dropped(self) -> None:
         super()._dropped()
@@ -255,31 +282,17 @@ class Circuit(LaneCircuit):
             return self._queue
         self._cortex.check(lib.alpha_circuit_adopt(self._handle))
         tail = self._join_lanes()
-        with tail.lock:
-            self._transit = deque()
-            items = ffi.new("alpha_item[]", ROOM)
-            while count := lib.alpha_circuit_take(self._handle, items, ROOM, 1):
-                self._transit.extend(self._received(items, count))
-            self._bring()
-        if self._transit or self._queue:
+        self._transit = deque()
+        items = ffi.new("alpha_item[]", ROOM)
+        while count := lib.alpha_left_transit(self._handle, items, ROOM):
+            self._transit.extend(self._received(items, count))
+        if tail.more() or self._transit:
             self._claim()
         return tail
 
-    def _bring(self) -> bool:
-        """Move what waits in the tail to the queue; the caller holds the tail's lock."""
-        items = ffi.new("alpha_item[]", ROOM)
-        brought = False
-        while count := lib.alpha_circuit_take(self._handle, items, ROOM, 0):
-            brought = True
-            self._queue.extend(self._received(items, count))
-        return brought
-
     def _more(self) -> bool:
         tail = self._tail
-        if tail is None:
-            return False
-        with tail.lock:
-            return self._bring()
+        return tail is not None and tail.more()
 
     def _bury(self) -> None:
         super()._bury()

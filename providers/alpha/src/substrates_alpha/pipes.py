@@ -75,12 +75,16 @@ class KernelPipe(_NativePipe):
         kernel = self._kernel
         if kernel is None:
             return super().state
+        if not self._handle:
+            raise RuntimeError(f"{self!r} was collected as garbage; its state is gone")
         size = kernel.state_type.layout.size
         cells = ffi.buffer(lib.alpha_pipe_state(self._handle), size) if size else b""
         return kernel.state_type(memoryview(cells), self)
 
     def _link(self, field: Field, target: Any) -> None:
         own: Any = None if target is None else checked_target(self, field, target, "pipe")
+        if not self._handle:
+            raise RuntimeError(f"{self!r} was collected as garbage; its state is gone")
         cells = lib.alpha_pipe_state(self._handle)
         cells[field.index] = 0 if own is None else _signed(own._handle)
         held = {cells[other.index] & _MASK for other in self._fields() if other.is_pipe}
@@ -93,6 +97,8 @@ class KernelPipe(_NativePipe):
         self._targets = tuple(pipes.values()) or None
 
     def _linked(self, field: Field) -> Pipe | None:
+        if not self._handle:
+            raise RuntimeError(f"{self!r} was collected as garbage; its state is gone")
         handle = lib.alpha_pipe_state(self._handle)[field.index] & _MASK
         if handle == self._handle:
             return self
@@ -114,6 +120,7 @@ class KernelPipe(_NativePipe):
         cortex = circuit._cortex
         if not handle or cortex.workers.forked:
             return
+        self._handle = 0  # a finalizer in the same garbage may still hold this object
         if circuit._tail is not None:
             circuit._drop_pipe(handle)
             return

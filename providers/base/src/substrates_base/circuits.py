@@ -35,7 +35,7 @@ __all__ = ["Circuit", "checked_timeout", "discard"]
 class Circuit(substrates.Circuit):
     """A circuit of some engine; see `substrates.Circuit`."""
 
-    __slots__ = ("__weakref__", "_closing", "_cortex", "_current", "_name", "_subject")
+    __slots__ = ("__weakref__", "_closing", "_cortex", "_current", "_end_queued", "_name", "_subject")
 
     def __init__(self, cortex: Cortex, name: Name) -> None:
         self._cortex = cortex
@@ -43,6 +43,7 @@ class Circuit(substrates.Circuit):
         self._subject: Subject | None = None
         self._current: Current | None = None
         self._closing = False
+        self._end_queued = False
 
     # -- identity
 
@@ -168,12 +169,12 @@ class Circuit(substrates.Circuit):
     def close(self, *, wait: bool = False) -> None:
         if wait:
             self._outside("close")
-        if not self._closing:
+        if not self._end_queued:
+            # In this order, so that a call which an interrupt cuts short can be repeated.
             with self._cortex.lock:
-                first = not self._closing
                 self._closing = True
-            if first:
-                self._end()
+            self._end()
+            self._end_queued = True
         if wait:
             self._barrier(None)
 
@@ -238,7 +239,7 @@ class Circuit(substrates.Circuit):
 
     @abstractmethod
     def _end(self) -> None:
-        """Queue the end behind all accepted work, and drop what is admitted from now on. Called once."""
+        """Queue the end behind all accepted work, drop what comes from now on; again is no change."""
 
     @abstractmethod
     def _dropped(self) -> None:

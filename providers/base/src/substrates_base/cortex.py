@@ -20,7 +20,7 @@ from .faults import Faults
 from .names import Name, Names
 from .scopes import Scope
 from .states import Slot, State, made_slot
-from .subjects import Subject
+from .subjects import Subject, renew_lock
 
 __all__ = ["Cortex"]
 
@@ -50,7 +50,7 @@ class Cortex(substrates.Cortex):
         self.scope_name = self.names.intern("scope")
         atexit.register(_call_if_alive(self, Cortex._stop))
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=_call_if_alive(self, Cortex._forked_child))
+            os.register_at_fork(after_in_child=_call_if_alive(self, Cortex._in_forked_child))
 
     @property
     def provider(self) -> str:
@@ -108,6 +108,13 @@ class Cortex(substrates.Cortex):
     @abstractmethod
     def _stop(self) -> None:
         """End the engine's threads at the interpreter's exit; never blocks for long, never raises."""
+
+    def _in_forked_child(self) -> None:
+        # Another thread may have held these when the process forked; it does not exist here.
+        self.lock = threading.RLock()
+        self.names.renew_lock()
+        renew_lock()
+        self._forked_child()
 
     @abstractmethod
     def _forked_child(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import substrates
 
@@ -30,6 +30,15 @@ class Current(substrates.Current):
 
     def __repr__(self) -> str:
         return f"<Current {self._subject.name}>"
+
+    def __copy__(self) -> Current:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Current:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"{self!r} cannot be pickled: it stands for a thread or a circuit of this process")
 
 
 class Currents(threading.local):

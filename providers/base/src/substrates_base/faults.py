@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -36,18 +37,30 @@ class Faults:
     def report_of(self, subject: Any, error: BaseException, times: int = 1) -> None:
         """Report what happened `times` times, one after the other, to the component of `subject`.
 
-        One record is logged; each is counted and offered to the hook.
+        Each is counted and offered to the hook; one record is logged.
         """
-        often = f" ({times} times)" if times > 1 else ""
-        try:
-            _log.error("%s raised %s%s", subject, repr(error), often, exc_info=error)
-        except BaseException as failure:  # noqa: BLE001 - a user's __repr__ or handler
-            _log.error("%s raised %s; reporting it raised %s", subject, type(error), type(failure))
         for _ in range(times):
             self.count.add()
+        often = f" ({times} times)" if times > 1 else ""
+        _call(lambda: _log.error("%s raised %r%s", subject, error, often, exc_info=error))
+        for _ in range(times):
             hook = self.hook
             if hook is not None:
-                try:
-                    hook(subject, error)
-                except BaseException as failure:  # noqa: BLE001 - client code
-                    _log.error("the fault hook raised", exc_info=failure)
+                failure = _call(lambda hook=hook: hook(subject, error))  # type: ignore[misc]
+                if failure is not None:
+                    text = f"the fault hook raised {type(failure).__name__}"
+                    _call(lambda text=text, cause=failure: _log.error(text, exc_info=cause))  # type: ignore[misc]
+
+
+def _call(client: Callable[[], object]) -> BaseException | None:
+    """Call client code (a hook, logging filters and handlers, a `__repr__`) and return what it raises.
+
+    The engine's threads must go on whatever that is. But Ctrl-C, on the main thread, goes through.
+    """
+    try:
+        client()
+    except BaseException as failure:
+        if isinstance(failure, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+            raise
+        return failure
+    return None

@@ -21,6 +21,10 @@ itself. So a value appended before the runner's last look is seen by the runner,
 it finds the permit free. Queue and permit are the synchronisation; nothing here blocks or takes a second
 lock, so emitting is safe in a signal handler and in `__del__`.
 
+The permit only keeps a circuit from being on the ready queue many times. An entry too many, made when a
+signal handler raises in the middle of a claim, does no harm: `_running` (a lock) lets one worker at a time
+run a circuit, and whoever finds it taken leaves, since the runner's last look is still to come.
+
 Progress
 --------
 With a GIL one worker is best, since several would queue for one lock. A watcher looks every few
@@ -100,6 +104,7 @@ class Workers:
         self._cortex = cortex
         self._lock = threading.Lock()
         self._ready: SimpleQueue[LaneCircuit | None] = SimpleQueue()
+        self.put = self._ready.put
         self._alarm: SimpleQueue[None] = SimpleQueue()
         self._watching = False
         self._started = False
@@ -123,7 +128,7 @@ class Workers:
 
     def schedule(self, circuit: LaneCircuit) -> None:
         """Put a circuit on the ready queue; the caller holds its permit."""
-        self._ready.put(circuit)
+        self.put(circuit)
         if not self._watching:
             self._watching = True
             self._alarm.put(None)
@@ -284,11 +289,22 @@ class LaneCircuit(Circuit):
     work in it: then it keeps that, and the worker gets another.
     """
 
-    __slots__ = ("_ended", "_ingress", "_permit", "_queue", "_runner", "_scheduled", "_transit", "_workers")
+    __slots__ = (
+        "_ended",
+        "_ingress",
+        "_permit",
+        "_queue",
+        "_runner",
+        "_running",
+        "_scheduled",
+        "_transit",
+        "_workers",
+    )
 
     _queue: deque[Any]
     _ingress: Any
     _permit: Any
+    _running: Any
     _transit: deque[Any]
 
     def __init__(self, cortex: Cortex, name: Name, workers: Workers) -> None:
@@ -298,6 +314,7 @@ class LaneCircuit(Circuit):
         self._subject = None
         self._current = None
         self._closing = False
+        self._end_queued = False
         self._workers = workers
         workers.circuits.born()
         self._runner: int | None = None
@@ -313,6 +330,7 @@ class LaneCircuit(Circuit):
                     self._workers.start()
                     self._queue = deque()
                     self._permit = allocate_lock()
+                    self._running = allocate_lock()
                     self._ingress = _dropping if self._closing else self._open_ingress()
 
     def _open_ingress(self) -> Any:
@@ -335,10 +353,15 @@ class LaneCircuit(Circuit):
                 self._claim()
 
     def _claim(self) -> None:
-        self._workers.check_process()
-        if self._permit.acquire(False):
-            self._scheduled = True
-            self._workers.schedule(self)
+        workers = self._workers
+        workers.check_process()
+        try:
+            if self._permit.acquire(False):
+                self._scheduled = True
+                workers.schedule(self)
+        except BaseException:  # a signal handler's: whether the permit was got is not known
+            workers.put(self)
+            raise
 
     def _job(self, call: Callable[[], object]) -> None:
         self._open_lane()
@@ -386,7 +409,9 @@ class LaneCircuit(Circuit):
         self._workers.circuits.died()
 
     def _run(self, worker: Worker) -> None:
-        """Deliver until nothing is left or the time slice is over; the caller holds the permit."""
+        """Deliver until nothing is left or the time slice is over."""
+        if not self._running.acquire(False):
+            return
         queue = self._queue
         transit = self._resume(worker)
         self._runner = get_ident()
@@ -422,10 +447,14 @@ class LaneCircuit(Circuit):
             self._scheduled = False
             # The worker's again, for the circuit it runs next: kept, it would be taken for this one's own.
             del self._transit
-            self._permit.release()
+            self._running.release()
+            with suppress(RuntimeError):  # nobody's, if this run came from an entry too many
+                self._permit.release()
             if not (queue or self._more()) or not self._permit.acquire(False):
                 return
             self._scheduled = True
+            if not self._running.acquire(False):
+                return
             transit = self._resume(worker)
             self._runner = get_ident()
 
@@ -448,6 +477,7 @@ class LaneCircuit(Circuit):
             worker.transit = deque()
         else:
             del self._transit
+        self._running.release()
         self._workers.schedule(self)
 
     def _bury(self) -> None:

@@ -111,6 +111,10 @@ class Names:
             raise TypeError("the cortex is not ready")
         return self._subject
 
+    def renew_lock(self) -> None:
+        """In a forked child, get a lock that nobody holds."""
+        self._lock = threading.Lock()
+
     def intern(self, path: str) -> Name:
         """Return the name of a dotted path.
 

@@ -103,17 +103,22 @@ class Scope(substrates.Scope):
         return child
 
     def close(self) -> None:
-        if self._closed:
-            return
-        self._closed = True
+        # Own resources in reverse, then the children in reverse: a walk without recursion, however deep.
+        scopes = [self]
+        while scopes:
+            scope = scopes.pop()
+            if not scope._closed:
+                scope._closed = True
+                scope._close_resources()
+                scopes += scope._children
+                scope._children.clear()
+
+    def _close_resources(self) -> None:
         resources = {**self._resources, **{key: held._resource for key, held in self._closures.items()}}
         for resource in reversed(resources.values()):
             self._close_one(resource)
-        for child in reversed(self._children):
-            child.close()
         self._resources.clear()
         self._closures.clear()
-        self._children.clear()
 
     def _close_one(self, resource: substrates.Resource) -> None:
         try:

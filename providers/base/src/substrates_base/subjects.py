@@ -12,7 +12,7 @@ from substrates import ProviderMismatchFault
 from .names import Name
 from .states import State
 
-__all__ = ["Id", "Subject", "subject_of"]
+__all__ = ["Id", "Subject", "renew_lock", "subject_of"]
 
 _sequence = count(1)
 _lock = threading.Lock()
@@ -28,6 +28,15 @@ class Id(substrates.Id):
 
     def __repr__(self) -> str:
         return f"Id({self._number})"
+
+    def __copy__(self) -> Id:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Id:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"{self!r} cannot be pickled: it tells components of this process apart")
 
 
 class Subject(substrates.Subject[Any]):
@@ -103,6 +112,21 @@ class Subject(substrates.Subject[Any]):
 
     def __ge__(self, other: Any) -> bool:
         return self._compare(other) >= 0
+
+    def __copy__(self) -> Subject:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Subject:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"{self!r} cannot be pickled: it stands for a component of this process")
+
+
+def renew_lock() -> None:
+    """In a forked child, get a lock that nobody holds."""
+    global _lock
+    _lock = threading.Lock()
 
 
 def subject_of(component: Any, kind: type[Any], name: Name, enclosure: Subject) -> Subject:
