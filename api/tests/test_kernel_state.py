@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import subprocess
 import sys
 from typing import Any, TypeVar
@@ -15,6 +17,8 @@ from substrates.subject import Subject
 
 S = TypeVar("S", bound=kernel.State)
 LOW, HIGH = -(2**63), 2**63 - 1
+HUGE = 10**5000
+"""An integer that has no repr: more digits than Python prints."""
 
 
 class FakePipe(Pipe[Any]):
@@ -201,6 +205,16 @@ def test_repr_shows_the_fields() -> None:
     assert repr(state_of(Meter)) == "Meter(count=0, burst=5, mean=0.5, here=None, onward=None, alarm=None)"
 
 
+@pytest.mark.parametrize("arguments", [(), (1,), (1, 2, 3)])
+@pytest.mark.parametrize("fields", [{}, {"count": 3}])
+def test_state_made_by_hand_is_refused_with_the_way_to_get_one(
+    arguments: tuple[Any, ...], fields: dict[str, Any]
+) -> None:
+    for state_type in (kernel.State, Meter):
+        with pytest.raises(TypeError, match=rf"^{state_type.__name__}\(\): .*Kernel\.bind.*Pipe\.state"):
+            state_type(*arguments, **fields)
+
+
 # --- conversions ---
 
 INTEGERS = [
@@ -271,12 +285,24 @@ def test_lane_of_what_stands_for_it() -> None:
         (FLOAT64, "1", TypeError),
         (FLOAT64, [], TypeError),
         (FLOAT64, 10**400, OverflowError),
+        pytest.param(INT64, HUGE, OverflowError, id="int64-huge"),
+        pytest.param(INT64, -HUGE, OverflowError, id="int64-minus-huge"),
+        pytest.param(FLOAT64, HUGE, OverflowError, id="float64-huge"),
+        (INT64, [HUGE], TypeError),
+        (FLOAT64, [HUGE], TypeError),
         (OBJECT, None, AbsentValueError),
     ],
 )
 def test_lane_admits_what_fits(lane: Lane, value: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         lane.admit(value)
+
+
+def test_integer_too_long_to_print_is_reported_by_its_size() -> None:
+    with pytest.raises(OverflowError, match=r"^emit\(an integer of 16610 bits\): .* int64"):
+        INT64.admit(HUGE)
+    with pytest.raises(OverflowError, match=r"^emit\(an integer of 16610 bits\): .* float64"):
+        FLOAT64.admit(HUGE)
 
 
 # --- bindings ---
@@ -312,6 +338,18 @@ def test_bind_takes_a_field_named_self() -> None:
 def test_bind_refuses_an_integer_beyond_64_bits(value: int) -> None:
     with pytest.raises(OverflowError, match=f"burst={value}: 64 bits"):
         kernel_of(Meter).bind(burst=value)
+
+
+@pytest.mark.parametrize("field", ["burst", "mean"])
+@pytest.mark.parametrize("value", [HUGE, -HUGE], ids=["huge", "minus-huge"])
+def test_bind_reports_an_integer_too_long_to_print_by_its_size(field: str, value: int) -> None:
+    with pytest.raises(OverflowError, match=f"^{field}=an integer of 16610 bits: "):
+        kernel_of(Meter).bind(**{field: value})
+
+
+def test_bind_refuses_an_integer_for_a_pipe_however_long() -> None:
+    with pytest.raises(TypeError, match="onward=an integer of 16610 bits"):
+        kernel_of(Meter).bind(onward=HUGE)
 
 
 @pytest.mark.parametrize(("field", "value"), [("burst", 1.5), ("burst", "1"), ("burst", None), ("mean", "1")])
@@ -367,11 +405,42 @@ def test_definition_checks_the_function(source: str, problem: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "error"), [(None, AbsentValueError), (0, ConfigurationError), (-1, ConfigurationError)]
+    ("address", "error"),
+    [
+        (None, AbsentValueError),
+        ("4096", TypeError),
+        (True, TypeError),
+        (0, ConfigurationError),
+        (-1, ConfigurationError),
+        (2**64, ConfigurationError),
+        pytest.param(-HUGE, ConfigurationError, id="minus-huge"),
+    ],
 )
 def test_address_must_be_one(address: Any, error: type[Exception]) -> None:
-    with pytest.raises(error):
+    with pytest.raises(error, match="address"):
         kernel.from_address(address, Meter, INT64)
+
+
+def test_highest_address_is_one() -> None:
+    assert kernel.from_address(2**64 - 1, Meter, INT64).address() == 2**64 - 1
+
+
+@pytest.mark.parametrize(
+    ("option", "wanted"), [({"python": 3}, "python=3.*a function"), ({"name": 3}, "name=3.*a string")]
+)
+def test_options_of_another_kind_are_refused(option: dict[str, Any], wanted: str) -> None:
+    with pytest.raises(TypeError, match=wanted):
+        kernel.from_address(4096, Meter, INT64, **option)
+
+
+def test_kernel_and_binding_are_their_own_copies_and_refuse_to_be_pickled() -> None:
+    known = kernel.from_address(4096, Meter, INT64, name="theirs")
+    for one in (known, known.bind(burst=7)):
+        assert copy.copy(one) is one
+        assert copy.deepcopy(one) is one
+        for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+            with pytest.raises(TypeError, match=r"theirs.* cannot be pickled: .*of this process"):
+                pickle.dumps(one, protocol)
 
 
 def test_kernel_known_by_address_reports_its_own_faults() -> None:

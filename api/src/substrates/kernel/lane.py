@@ -10,8 +10,10 @@ from typing import Annotated, Any, Final, TypeAlias, get_args
 
 from ..errors import AbsentValueError
 
-__all__ = ["FLOAT64", "INT64", "OBJECT", "Lane", "fits_int64", "float64", "int64", "wrap_int64"]
+__all__ = ["FLOAT64", "INT64", "OBJECT", "Lane", "fits_int64", "float64", "int64", "shown", "wrap_int64"]
 
+PRINTED_BITS: Final = 128
+"""Integers of more bits are not printed."""
 _LOW, _HIGH = -(2**63), 2**63 - 1
 
 
@@ -50,7 +52,7 @@ class Lane(Enum):
         Raises:
             AbsentValueError: `value` is None.
             TypeError: `value` is of another kind.
-            OverflowError: an integer beyond 64 bits.
+            OverflowError: an integer beyond 64 bits; one beyond the range of a double.
         """
         if value is None:
             raise AbsentValueError("emit(None): None is the absent value and cannot be emitted")
@@ -60,16 +62,22 @@ class Lane(Enum):
             try:
                 number = index(value)
             except TypeError:
-                raise TypeError(f"emit({value!r}): the pipe's lane is int64, give an integer") from None
+                raise TypeError(f"emit({shown(value)}): the pipe's lane is int64, give an integer") from None
             if not fits_int64(number):
-                raise OverflowError(f"emit({value!r}): the pipe's lane is int64, 64 bits with sign at most")
+                raise OverflowError(
+                    f"emit({shown(value)}): the pipe's lane is int64, 64 bits with sign at most"
+                )
             return number
         if isinstance(value, (str, bytes, bytearray)):
             raise TypeError(f"emit({value!r}): the pipe's lane is float64, give a number")
         try:
             return float(value)
         except TypeError:
-            raise TypeError(f"emit({value!r}): the pipe's lane is float64, give a number") from None
+            raise TypeError(f"emit({shown(value)}): the pipe's lane is float64, give a number") from None
+        except OverflowError:
+            raise OverflowError(
+                f"emit({shown(value)}): the pipe's lane is float64, beyond its range"
+            ) from None
 
     def cast(self, value: Any) -> Any:
         """Return `value` as a kernel's assignment to a field, or emission to a pipe, of this lane makes it.
@@ -110,6 +118,19 @@ def _as_bits(value: float) -> int:
 
 def _double(value: Any) -> float:
     return copysign(value, value)  # unlike `float`, takes no strings
+
+
+def shown(value: Any) -> str:
+    """Return `value` as a message shows it: a long integer by its size, what has no repr by its type.
+
+    Python refuses to print integers of more than some thousand digits.
+    """
+    if isinstance(value, int) and value.bit_length() > PRINTED_BITS:
+        return f"an integer of {value.bit_length()} bits"
+    try:
+        return repr(value)
+    except Exception:  # noqa: BLE001 - the message is about something else
+        return f"<{type(value).__name__}>"
 
 
 def fits_int64(number: int) -> bool:

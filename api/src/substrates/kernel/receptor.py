@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 from ..absent import present
 from ..errors import ConfigurationError, SubstratesError
 from ..pipe import Pipe
-from .lane import Lane
+from .lane import Lane, shown
 from .state import SELF, Field, State
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Kernel(Generic[E]):
 
         Raises:
             TypeError: no such field; a value of the wrong kind; a pipe of another lane.
-            OverflowError: an integer beyond 64 bits.
+            OverflowError: an integer beyond 64 bits; one beyond the range of a double.
         """
         return Binding(self, values)
 
@@ -138,6 +138,18 @@ class Kernel(Generic[E]):
     def __repr__(self) -> str:
         return f"<Kernel {self.name} of {self.lane.value} with {self.state_type.__qualname__}>"
 
+    def __copy__(self) -> Kernel[E]:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Kernel[E]:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            f"{self!r} cannot be pickled: its native code is of this process;"
+            " import it where it is wanted, or define it there again"
+        )
+
 
 class Binding(Generic[E]):
     """A kernel with initial values, given to `Circuit.pipe`; may serve any number of pipes.
@@ -176,12 +188,24 @@ class Binding(Generic[E]):
                 links += ((field, value),)
         try:
             self.memory = layout.cells.pack(*numbers)
-        except struct.error:
+        except (struct.error, OverflowError):
             self.memory = layout.pack(numbers)  # which says what is wrong
         self.links = links
 
     def __repr__(self) -> str:
         return f"<Binding of {self.kernel!r}>"
+
+    def __copy__(self) -> Binding[E]:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Binding[E]:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            f"{self!r} cannot be pickled: its kernel and its pipes are of this process;"
+            " bind where it is wanted"
+        )
 
 
 _pipe_types: set[type] = set()
@@ -197,7 +221,7 @@ def _check_target(kernel: Kernel[Any], field: Field, target: Any) -> None:
             )
     elif not isinstance(target, Pipe):
         raise TypeError(
-            f"{kernel.name}.bind({field.name}={target!r}): a pipe, None or kernel.SELF is required"
+            f"{kernel.name}.bind({field.name}={shown(target)}): a pipe, None or kernel.SELF is required"
         )
     elif target.lane is not field.lane:
         raise TypeError(
@@ -258,14 +282,18 @@ def from_address(
 
     Raises:
         AbsentValueError: `address`, `state_type` or `lane` is None.
-        ConfigurationError: `address` is 0 or negative.
+        ConfigurationError: `address` is 0, negative or beyond 64 bits.
         TypeError: an argument of the wrong kind.
     """
     present(address, "from_address", "address")
     if not isinstance(address, int) or isinstance(address, bool):
         raise TypeError(f"from_address(address={address!r}): an integer is required")
-    if address <= 0:
-        raise ConfigurationError(f"from_address(address={address!r}): not the address of a function")
+    if not 0 < address < 2**64:
+        raise ConfigurationError(f"from_address(address={shown(address)}): not the address of a function")
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"from_address(name={shown(name)}): a string is required")
+    if python is not None and not callable(python):
+        raise TypeError(f"from_address(python={shown(python)}): a function (ctx, state, value) is required")
     return Kernel(name or f"kernel@{address:#x}", state_type, _check(state_type, lane), python, address)
 
 

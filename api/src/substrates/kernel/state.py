@@ -8,12 +8,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import field as derived
 from functools import partial
-from typing import Annotated, Any, ClassVar, Final, Protocol, TypeAlias, get_args, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    Protocol,
+    TypeAlias,
+    get_args,
+    get_type_hints,
+)
 
 from ..absent import UNSET
 from ..errors import ConfigurationError
 from ..pipe import Pipe as AnyPipe
-from .lane import Lane, wrap_int64
+from .lane import Lane, shown, wrap_int64
 
 __all__ = ["SELF", "Field", "Float64Pipe", "Layout", "Links", "Pipe", "State"]
 
@@ -107,25 +117,28 @@ class Layout:
 
         Raises:
             TypeError: a value of the wrong kind.
-            OverflowError: an integer beyond 64 bits.
+            OverflowError: an integer beyond 64 bits; one beyond the range of a double.
         """
         try:
             return self.cells.pack(*numbers)
-        except struct.error as error:
+        except (struct.error, OverflowError) as error:
             for field, value in zip(self.fields, numbers, strict=True):
-                if field.lane is Lane.INT64 and isinstance(value, int) and value != wrap_int64(value):
-                    raise OverflowError(f"{field.name}={value!r}: 64 bits with sign at most") from error
-                if not _fits(field.lane, value):
-                    raise TypeError(f"{field.name}={value!r}: the field holds {field.lane.value}") from error
+                problem = _problem(field, value)
+                if problem is not None:
+                    raise problem from error
             raise
 
 
-def _fits(lane: Lane, value: Any) -> bool:
+def _problem(field: Field, value: Any) -> Exception | None:
     try:
-        struct.pack("=q" if lane is Lane.INT64 else "=d", value)
+        struct.pack("=q" if field.lane is Lane.INT64 else "=d", value)
+    except OverflowError:
+        return OverflowError(f"{field.name}={shown(value)}: beyond the range of float64")
     except struct.error:
-        return False
-    return True
+        if isinstance(value, int):
+            return OverflowError(f"{field.name}={shown(value)}: 64 bits with sign at most")
+        return TypeError(f"{field.name}={shown(value)}: the field holds {field.lane.value}")
+    return None
 
 
 class Links(Protocol):
@@ -202,6 +215,16 @@ class _StateType(type):
                 setattr(made, field.name, _PipeCell(field) if field.is_pipe else _CELLS[field.lane](field))
         return made
 
+    if not TYPE_CHECKING:  # checkers go by `State.__init__`
+
+        def __call__(cls, *arguments: Any, **fields: Any) -> Any:
+            if len(arguments) != 2 or fields:
+                raise TypeError(
+                    f"{cls.__name__}(): a state is made with its pipe;"
+                    " give initial values to Kernel.bind, and read the state by Pipe.state"
+                )
+            return super().__call__(*arguments)
+
 
 class State(metaclass=_StateType):
     """Base of kernel states: annotate the fields of a subclass.
@@ -270,7 +293,7 @@ def _field(cls: _StateType, name: str, position: int, hint: Any, default: Any) -
                 default = None
             elif default is not None and default is not SELF:
                 raise ConfigurationError(
-                    f"kernel state {cls.__qualname__}: {name}={default!r}:"
+                    f"kernel state {cls.__qualname__}: {name}={shown(default)}:"
                     " a pipe field starts at None or SELF"
                 )
             return Field(name, position, mark.lane, True, default)
