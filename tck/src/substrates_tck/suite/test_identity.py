@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -419,6 +420,15 @@ def test_a_component_tells_who_it_is(cortex: Cortex, tck_provider: str) -> None:
 def test_what_runs_in_this_process_refuses_to_be_pickled(cortex: Cortex, circuit: Circuit) -> None:
     import pickle
 
-    for component in (cortex, circuit, circuit.pipe()):
-        with pytest.raises(TypeError):
+    identities = (circuit.subject, circuit.subject.id, cortex.current())
+    for component in (cortex, circuit, circuit.pipe(), *identities):
+        with pytest.raises(TypeError, match="cannot be pickled"):
             pickle.dumps(component)
+
+
+@rule("SUBJECT-IDENT-02", "ID-EQ-02")
+@derived
+def test_copies_of_an_identity_are_the_identity(cortex: Cortex, circuit: Circuit) -> None:
+    for identity in (circuit.subject, circuit.subject.id, cortex.current()):
+        assert copy.copy(identity) is identity
+        assert copy.deepcopy([identity])[0] is identity
