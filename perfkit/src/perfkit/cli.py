@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,6 +22,19 @@ from .tables import NA, table
 __all__ = ["main"]
 
 JSON_HELP = "Also write the result as JSON to FILE; '-' for standard output, and tables to standard error."
+
+
+class _Amount(click.FloatRange):
+    """A number more than 0 that ends; comparisons alone let NaN through."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> float:
+        amount: float = super().convert(value, param, context)
+        if not math.isfinite(amount):
+            self.fail(f"{value} is not a finite number.", param, context)
+        return amount
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -80,7 +94,7 @@ def providers(json_to: str | None) -> None:
 )
 @click.option(
     "--minutes",
-    type=click.FloatRange(min=0, min_open=True),
+    type=_Amount(),
     metavar="M",
     help="Repeat measured rounds until so much time has passed.  [default: 5]",
 )
@@ -122,7 +136,7 @@ def providers(json_to: str | None) -> None:
 @click.option("--json", "json_to", metavar="FILE|-", help=JSON_HELP)
 @click.option(
     "--stall",
-    type=click.FloatRange(min=0, min_open=True),
+    type=_Amount(),
     default=60,
     show_default="60",
     metavar="S",
