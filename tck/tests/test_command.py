@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +75,64 @@ def test_run_without_a_test_fails(tmp_path: Path) -> None:
 
     assert done.returncode == 1
     assert "reference: 0 of 0 passed" in done.stdout
+
+
+@pytest.mark.parametrize("bound", ["0", "-1", "nan", "inf", "soon"])
+def test_a_bound_that_bounds_nothing_is_refused(bound: str, tmp_path: Path) -> None:
+    done = _tck(tmp_path, "run", "reference", "--bound", bound)
+
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "--bound" in done.stderr
+    assert bound in done.stderr
+    assert "reference:" not in done.stdout
+
+    done = _run(tmp_path, "pytest", "--pyargs", "substrates_tck", "--bound", bound)
+
+    assert done.returncode == 4
+    assert f"{bound!r}: a number of seconds, more than 0, is required" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--json", "--junit"])
+def test_a_report_that_cannot_be_written_is_refused_before_the_run(option: str, tmp_path: Path) -> None:
+    done = _tck(tmp_path, "run", "reference", option, "nowhere/report")
+
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert f"{option} nowhere/report: cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "reference:" not in done.stdout
+
+
+@pytest.mark.parametrize("quiet", [[], ["-q"]])
+def test_a_bad_expression_is_refused_with_pytests_message(quiet: list[str], tmp_path: Path) -> None:
+    done = _tck(tmp_path, "run", "reference", "-k", "a b", *quiet)
+
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "Wrong expression passed to '-k': a b" in done.stderr
+    assert "pytest refuses to run" in done.stderr
+    assert "FAILED" not in done.stdout
+
+
+def test_mutants_names_an_unknown_provider(tmp_path: Path) -> None:
+    done = _tck(tmp_path, "mutants", "--provider", "nowhere")
+
+    assert done.returncode == 2
+    assert "no provider 'nowhere' is installed" in done.stderr
+    assert not done.stdout
+
+
+def test_ctrl_c_is_no_verdict(tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-m", "substrates_tck", "run", "reference"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "reference:\n"
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+
+    assert process.returncode == 130, said
+    assert "interrupted" in said
+    assert "Traceback" not in said
 
 
 def test_coverage_counts_rules_and_tells_why_some_have_no_test(tmp_path: Path) -> None:

@@ -3,25 +3,58 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, Final
 from xml.etree import ElementTree as ET
 
 import click
 
 from . import __version__
 from .catalogue import gaps, reason, rules
-from .runs import Run, collect, run
+from .runs import WRONG_USE, Run, collect, run
 
 __all__ = ["main"]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+INTERRUPTED: Final = 130
+"""The exit status after Ctrl-C, as shells have it (128 + SIGINT)."""
+
+
+class _Commands(click.Group):
+    """Ends with a status of its own after Ctrl-C: 1 would say that a provider has failed."""
+
+    def invoke(self, context: click.Context) -> Any:
+        try:
+            return super().invoke(context)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            context.exit(INTERRUPTED)
+
+
+class _Seconds(click.FloatRange):
+    """Seconds, more than none and no more than there are; comparisons alone let NaN through."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> float:
+        seconds: float = super().convert(value, param, context)
+        if not math.isfinite(seconds):
+            self.fail(f"{value} is not a finite number.", param, context)
+        return seconds
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="substrates-tck")
 def main() -> None:
-    """Judge Substrates providers: does each do what the contract demands?"""
+    """Judge Substrates providers: does each do what the contract demands?
+
+    Exit status of every command: 2 wrong use, 130 after Ctrl-C; else as the command says.
+    """
 
 
 @main.command("run")
@@ -31,7 +64,7 @@ def main() -> None:
 )
 @click.option("-k", "expression", metavar="EXPRESSION", help="Only tests whose name fits, as in pytest.")
 @click.option(
-    "--bound", type=float, metavar="SECONDS", help="How long a test waits for what must happen (10)."
+    "--bound", type=_Seconds(), metavar="SECONDS", help="How long a test waits for what must happen (10)."
 )
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write a JUnit report.")
 @click.option(
@@ -52,6 +85,8 @@ def run_command(
     Exit status: 0 all passed, 1 a test failed or the provider crashed, 2 wrong use.
     """
     chosen = _chosen((*names, *more))
+    _check_writable("--junit", junit)
+    _check_writable("--json", json_file)
     runs = []
     with TemporaryDirectory(prefix="substrates-tck.") as folder:
         reports: list[Path] = []
@@ -66,6 +101,8 @@ def run_command(
                 options += ["--junitxml", str(reports[-1]), "-o", f"junit_suite_name=substrates-tck.{name}"]
             click.echo(f"{name}:")
             runs.append(run(name, *options, quiet=quiet))
+            if runs[-1].status == WRONG_USE:
+                raise click.UsageError(_refusal(runs[-1]))
             _print_run(runs[-1])
         if junit:
             _merge(reports, junit)
@@ -87,6 +124,22 @@ def _chosen(names: tuple[str, ...]) -> list[str]:
         except ProviderNotFoundError as error:
             raise click.UsageError(str(error)) from None
     return chosen
+
+
+def _check_writable(option: str, file: Path | None) -> None:
+    if file is not None:
+        try:
+            with file.open("a", encoding="utf-8"):
+                pass
+        except OSError as error:
+            raise click.UsageError(
+                f"{option} {file}: cannot be written ({error.strerror}); name another file"
+            ) from None
+
+
+def _refusal(done: Run) -> str:
+    errors = [line for line in done.output.splitlines() if line.startswith("ERROR: ")]
+    return "\n".join(["pytest refuses to run", *errors]) if errors else "pytest refuses to run; see above"
 
 
 def _print_run(done: Run) -> None:
@@ -163,6 +216,8 @@ def mutants_command(names: tuple[str, ...]) -> None:
     from .faults import HEALTHY
     from .faults.judge import judge, survivors
 
+    if names:
+        _chosen(names)
     verdicts = judge()
     killed = sum(verdict.problem is None for verdict in verdicts)
     for verdict in verdicts:

@@ -5,7 +5,9 @@ Its fixtures (`substrates_tck.fixtures`) may be used by a provider's own tests t
 
 from __future__ import annotations
 
+import argparse
 import json
+import math
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -34,7 +36,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--bound",
-        type=float,
+        type=_seconds,
         default=10.0,
         metavar="SECONDS",
         help="how long a test waits for what must happen before it fails (default: 10)",
@@ -42,6 +44,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--record", metavar="FILE", help="write what is known of each test to FILE, one JSON object a line"
     )
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r}: a number of seconds, more than 0, is required")
+    return seconds
 
 
 def pytest_configure(config: pytest.Config) -> None:

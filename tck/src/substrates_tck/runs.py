@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from .catalogue import rules
 
-__all__ = ["Area", "Run", "Test", "collect", "run"]
+__all__ = ["WRONG_USE", "Area", "Run", "Test", "collect", "run"]
 
 PACKAGE: Final = Path(__file__).resolve().parent
 COMMAND: Final = (
@@ -23,6 +23,8 @@ COMMAND: Final = (
     *("--noconftest", "-p", "no:cacheprovider", "--pyargs", "substrates_tck"),
 )
 """Nothing in the folder that the command is called from matters; ``-P`` keeps it off the import path."""
+WRONG_USE: Final = 4
+"""pytest's exit status when it cannot do what it was asked for, as with a bad expression."""
 
 
 @dataclass
@@ -74,6 +76,7 @@ class Run:
         status: pytest's exit status; negative for the signal that ended it.
         elapsed_s: wall time.
         running: the test during which the process died, if it did.
+        output: what pytest printed, if it was kept from the terminal.
     """
 
     provider: str
@@ -81,6 +84,7 @@ class Run:
     status: int
     elapsed_s: float
     running: str | None = None
+    output: str = ""
 
     def count(self, outcome: str) -> int:
         """Return how many tests ended so."""
@@ -128,11 +132,14 @@ def run(provider: str, *options: str, quiet: bool = False, tests: Sequence[str] 
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE if quiet else None,
             stderr=subprocess.STDOUT if quiet else None,
+            encoding="utf-8",
+            errors="replace",
             check=False,
         )
         elapsed_s = perf_counter() - start
         tests_, running = _read(record)
-        return Run(provider, tests_, done.returncode, elapsed_s, running if done.returncode < 0 else None)
+        died = running if done.returncode < 0 else None
+        return Run(provider, tests_, done.returncode, elapsed_s, died, done.stdout or "")
 
 
 def collect(*options: str) -> list[Test]:
