@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { UNIT = 16, POOLS = (int)((sizeof(struct pipe) + INLINE_STATE) / UNIT) + 1, CIRCUITS = 0, KEPT_EMPTY = 2 };
+enum { UNIT = 16, POOLS = (int)((sizeof(struct pipe) + INLINE_STATE + UNIT - 1) / UNIT) + 1, CIRCUITS = 0, KEPT_EMPTY = 2 };
 
 struct slab {
     struct slab *next, *previous; /* in the pool's list of slabs with room, or of empty ones */
@@ -166,9 +166,14 @@ void circuit_release(struct circuit *circuit) {
     }
 }
 
+/* The pool of pipes with `inside` bytes of state behind them. */
+static uint16_t units_of(size_t inside) {
+    return (uint16_t)((sizeof(struct pipe) + inside + UNIT - 1) / UNIT);
+}
+
 struct pipe *pipe_allocate(size_t size, bool inline_state) {
     size_t inside = inline_state && size <= INLINE_STATE ? size : 0;
-    uint16_t units = (uint16_t)((sizeof(struct pipe) + inside + UNIT - 1) / UNIT);
+    uint16_t units = units_of(inside);
     struct pipe *pipe = allocate(units);
     if (pipe == NULL) {
         return NULL;
@@ -198,7 +203,7 @@ void pipe_free(struct pipe *pipe) {
         memcpy(&size, memory, sizeof size);
         memory_account(-(int64_t)size);
         free(memory);
-        units = (uint16_t)(sizeof(struct pipe) / UNIT);
+        units = units_of(0);
     }
     release(units, pipe);
 }

@@ -371,12 +371,30 @@ static void blocked_kernels_do_not_stop_others(void) {
     alpha_circuit_drop(circuit);
 }
 
+static void large_states_come_and_go(void) {
+    static char large[8000];
+    struct hop zero = {0};
+    uint64_t circuit = alpha_circuit_new(0, 0);
+    for (int round = 0; round < 50 * scale; round++) {
+        uint64_t first = alpha_pipe_new(circuit, ADDRESS(hop), 0, large, sizeof large, 0, 0, 0);
+        CHECK(alpha_pipe_drop(first, 0) == ALPHA_OK);
+        alpha_trim();
+        uint64_t second = alpha_pipe_new(circuit, ADDRESS(hop), 0, "", 0, 0, 0, 0);
+        CHECK(alpha_pipe_drop(second, 0) == ALPHA_OK);
+        uint64_t third = NEW(circuit, hop, zero, 0);
+        CHECK(alpha_pipe_drop(third, 0) == ALPHA_OK);
+        alpha_trim();
+    }
+    alpha_circuit_drop(circuit);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1) {
         scale = atoi(argv[1]);
     }
     CHECK(alpha_start(3) == ALPHA_OK);
     faults_are_counted();
+    large_states_come_and_go();
     producers_keep_their_order();
     chains_visit_every_circuit();
     tokens_circulate_in_a_ring();

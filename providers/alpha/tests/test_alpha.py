@@ -266,3 +266,69 @@ def test_state_larger_than_a_slab_object(make: Callable[[], Circuit]) -> None:
 
     state = pipe.state
     assert (state.n0, state.n999) == (0, 7)
+
+
+class Source(kernel.State):
+    """Emits numbers to another circuit, as many as the value says."""
+
+    number: kernel.int64
+    here: kernel.Pipe = kernel.SELF
+    out: kernel.Pipe
+
+
+@kernel.receptor(Source, kernel.int64)
+def source(ctx: kernel.Context, state: Source, value: int) -> None:
+    ctx.emit(state.out, state.number)
+    state.number += 1
+    if value > 0:
+        ctx.emit(state.here, value - 1)
+
+
+def test_emitting_beside_a_flooding_kernel_is_not_held_up(make: Callable[[], Circuit]) -> None:
+    flooding, flooded = make(), make()
+    numbers: list[int] = []
+    words: list[str] = []
+    scalars = flooded.pipe(numbers.append, lane=kernel.int64)
+    objects = flooded.pipe(words.append)
+    flooding.pipe(source.bind(out=scalars)).emit(1_999_999)
+
+    longest_s = 0.0
+    for _ in range(50):
+        begun = time.monotonic()
+        objects.emit("beside")
+        longest_s = max(longest_s, time.monotonic() - begun)
+    flooding.wait(60)
+    flooded.wait(60)
+
+    assert longest_s < 0.5, "an emission moved what the kernel had emitted"
+    assert numbers == list(range(2_000_000))
+    assert words == ["beside"] * 50
+
+
+def test_pipe_that_the_collector_has_finalized_is_dead_not_dangling(make: Callable[[], Circuit]) -> None:
+    circuit = make()
+    outcomes: list[str] = []
+    fresh: list[Any] = []
+
+    class Cycle:
+        def __init__(self, pipe: Any) -> None:
+            self.me, self.pipe = self, pipe
+
+        def __del__(self) -> None:
+            fresh.append(circuit.pipe(step.bind(count=7)))
+            try:
+                self.pipe.emit(1)
+                self.pipe.state.count = 100
+                outcomes.append("written")  # finalized before its pipe, which is alive then
+            except RuntimeError:
+                outcomes.append("refused")
+
+    for _ in range(200):
+        pipe: Any = circuit.pipe(step.bind())
+        Cycle(pipe)
+        del pipe
+    gc.collect()
+    circuit.wait(10)
+
+    assert len(outcomes) == 200
+    assert all(pipe.state.count == 7 for pipe in fresh)

@@ -158,6 +158,8 @@ class AlphaCortex(Cortex):
                 self.limbo.pop(event.pipe, None)
             else:
                 self._report(event)
+        except KeyboardInterrupt:  # on the main thread, which came here from a wait
+            raise
         except BaseException as error:  # noqa: BLE001 - it carries for all circuits and must go on
             _log.error("an event could not be handled", exc_info=error)
 

@@ -327,3 +327,35 @@ def test_an_exception_that_cannot_be_shown_stops_nothing(circuit: Circuit, wait:
 def test_a_hook_that_is_no_callable_is_refused(cortex: Cortex) -> None:
     with pytest.raises(TypeError):
         cortex.on_fault(42)  # type: ignore[arg-type]  # what the test is about
+
+
+@rule("ISO-01", "ISO-09")
+@derived
+def test_logging_that_raises_neither_stops_the_circuit_nor_hides_the_failure(
+    cortex: Cortex, circuit: Circuit, wait: Settle
+) -> None:
+    class Hostile(logging.Filter):
+        def filter(self, record: logging.LogRecord) -> bool:
+            raise SystemExit("no log for you")
+
+    log = logging.getLogger("substrates")
+    hostile = Hostile()
+    received: list[int] = []
+
+    def receive(value: int) -> None:
+        if value % 2:
+            raise ValueError(value)
+        received.append(value)
+
+    pipe = circuit.pipe(receive)
+    before = int(cortex.facts()["faults"])
+    log.addFilter(hostile)
+    try:
+        for value in range(6):
+            pipe.emit(value)
+        wait(circuit)
+    finally:
+        log.removeFilter(hostile)
+
+    assert received == [0, 2, 4]
+    assert int(cortex.facts()["faults"]) == before + 3

@@ -303,3 +303,90 @@ def test_a_forked_child_that_uses_what_the_parent_started_gets_an_error(use: str
     )
 
     assert printed == "error\n"
+
+
+@rule("PYTHON-SIGNAL-02")
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
+def test_a_signal_handler_that_raises_leaves_no_circuit_stuck(script: Script) -> None:
+    printed = script(
+        """
+        import signal
+
+        class Alarm(Exception):
+            pass
+
+        def handle(number, frame):
+            raise Alarm
+
+        signal.signal(signal.SIGALRM, handle)
+        stuck = 0
+        for trial in range(1500):
+            received = []
+            circuit = cortex.circuit()
+            pipe = circuit.pipe(received.append)
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 0.0002)
+                while True:
+                    pipe.emit(1)
+                    circuit.wait()
+            except Alarm:
+                pass
+            pipe.emit(2)
+            try:
+                circuit.wait(timeout=5)
+            except TimeoutError:
+                stuck += 1
+            stuck += received[-1] != 2
+            circuit.close()
+        print("stuck", stuck)
+        """
+    )
+
+    assert printed == "stuck 0\n"
+
+
+@rule("PYTHON-FORK-01")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_a_child_forked_while_threads_are_inside_the_runtime_does_not_hang(script: Script) -> None:
+    printed = script(
+        """
+        import os, signal, threading, time, warnings
+
+        warnings.simplefilter("ignore")
+        stop = threading.Event()
+
+        def work(number):
+            while not stop.is_set():
+                number += 2
+                circuit = cortex.circuit(f"busy.n{number}")
+                circuit.pipe(print).subject.path()
+                circuit.close()
+
+        threads = [threading.Thread(target=work, args=(start,)) for start in range(2)]
+        for thread in threads:
+            thread.start()
+        own = cortex.circuit("own")
+        hung = 0
+        for _ in range(15):
+            child = os.fork()
+            if child == 0:
+                signal.alarm(20)  # ends a child that hangs
+                own.subject.path()
+                own.current
+                own.close()
+                try:
+                    cortex.circuit("new")
+                except substrates.ForkedProcessError:
+                    os._exit(7)
+                os._exit(1)
+            status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            hung += status != 7
+            time.sleep(0.01)
+        stop.set()
+        for thread in threads:
+            thread.join()
+        print("hung", hung)
+        """
+    )
+
+    assert printed == "hung 0\n"

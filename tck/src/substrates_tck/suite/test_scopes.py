@@ -439,3 +439,20 @@ def test_a_resource_both_registered_and_in_a_closure_is_closed_once(
         scope.closure(circuits[0])
 
     assert recorder.closed == [0]
+
+
+@rule("SCOPE-CLOSE-03", "SCOPE-CLOSE-05")
+@derived
+def test_closing_a_deep_tree_of_scopes_closes_the_innermost_resource(cortex: Cortex) -> None:
+    root = cortex.scope()
+    scope = root
+    for _ in range(3000):
+        scope = scope.scope()
+    circuit = scope.register(cortex.circuit())
+
+    root.close()
+
+    with pytest.raises(ClosedFault):
+        circuit.pipe()
+    with pytest.raises(ClosedFault):
+        scope.scope()
