@@ -144,8 +144,9 @@ class Cortex(Substrate):
         """Call `hook` with the subject and the exception of each failure of client code from now on.
 
         Failures are isolated, logged on the logger ``substrates`` with their traceback, and counted
-        (`facts`) in any case. The hook runs in the context of the failed callback; what it raises is
-        logged. One hook at a time; None removes it.
+        (`facts`) in any case. The hook runs on a thread of the engine, or on one that returns from a wait:
+        what failed before the wait has been told when it returns. What the hook raises is logged. One hook
+        at a time; None removes it.
 
         Contract: ISO-09.
         """

@@ -16,7 +16,8 @@ class Name(Extent):
     """An interned path of non-empty segments: equal segments give the identical object.
 
     Made by `Cortex.name` and by extension of another name; compared by identity, ordered segment by
-    segment from the root. Wherever a name is wanted, a `str` is parsed and interned.
+    segment from the root. A name stays for the life of the process: take names from a bounded set, and put
+    what varies into values. Wherever a name is wanted, a `str` is parsed and interned.
 
     Contract: NAME-INTERN-04, -05, -06, NAME-EQ-08, NAME-EXTENT-10, NAME-ORDER-23.
     """

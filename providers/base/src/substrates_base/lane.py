@@ -35,6 +35,7 @@ adds a worker when they still wait, because a receptor blocks. Added workers ret
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
     from .cortex import Cortex
 
 __all__ = ["LaneCircuit", "LanePipe", "ScalarPipe", "Workers", "usable_cores"]
+
+_log = logging.getLogger("substrates")
 
 TICK_S = 0.005
 """The watcher's period: two of them are well under the 50 ms that a blocked receptor may cost others."""
@@ -109,6 +112,7 @@ class Workers:
         self._watching = False
         self._started = False
         self._workers: dict[Worker, threading.Thread] = {}
+        self._told = False
         self.stopped = False
         self.forked = False
         self.circuits = Live()
@@ -236,6 +240,11 @@ class Workers:
             with self._lock:
                 if len(self._workers) < MOST_WORKERS and not self.stopped:
                     self._add_worker(RETIRE_S)
+                elif not self._told and not self.stopped:
+                    self._told = True
+                    _log.warning(
+                        "%d receptors block at once: further circuits wait for one of them", MOST_WORKERS
+                    )
         return False
 
 
