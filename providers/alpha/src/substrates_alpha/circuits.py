@@ -182,7 +182,7 @@ class Circuit(LaneCircuit):
         return forwarding_pipe(self, name, lane, targets)
 
     def _barrier(self, timeout: float | None) -> bool:
-        self._workers.check_process()
+        self._cortex.check_process()
         if self._ingress is None:
             if not self._handle:
                 return True
@@ -254,7 +254,7 @@ class Circuit(LaneCircuit):
                     lane_runs = self._ingress is not None
                     handle: int = lib.alpha_circuit_new(number, lane_runs)
                     if not handle:
-                        self._workers.check_process()
+                        self._cortex.check_process()
                         self._cortex.check(lib.ALPHA_MEMORY)
                     if self._subject is not None:
                         self._cortex.subjects[handle] = self._subject
@@ -331,5 +331,5 @@ class Circuit(LaneCircuit):
             self._queue.extend(item)
         else:
             self._ingress.extend(item)
-        if not self._scheduled and not self._workers.forked and not self._ended:
+        if not self._scheduled and not self._cortex.forked and not self._ended:
             self._claim()

@@ -118,7 +118,7 @@ class KernelPipe(_NativePipe):
     def __del__(self) -> None:
         circuit, handle = self._circuit, self._handle
         cortex = circuit._cortex
-        if not handle or cortex.workers.forked:
+        if not handle or cortex.forked:
             return
         self._handle = 0  # a finalizer in the same garbage may still hold this object
         if circuit._tail is not None:
@@ -297,7 +297,7 @@ class ScalarPipe(_NativePipe):
         self._circuit._admit((receiver, receiver.lane.admit(value)))
 
     def __del__(self) -> None:
-        if self._handle and not self._circuit._cortex.workers.forked:
+        if self._handle and not self._circuit._cortex.forked:
             self._circuit._drop_pipe(self._handle)
 
 

@@ -96,8 +96,8 @@ class AlphaCortex(Cortex):
             MemoryError: the engine has no room.
         """
         if result == lib.ALPHA_FORKED:
-            self.workers.forked = True
-            self.workers.check_process()
+            self.forked = True
+            self.check_process()
         elif result == lib.ALPHA_MEMORY:
             raise MemoryError(f"provider {self.provider!r}: the engine is out of memory")
 
@@ -125,8 +125,6 @@ class AlphaCortex(Cortex):
             return subject
 
     def _new_circuit(self, name: Name) -> Circuit:
-        if self.workers.forked:
-            self.workers.check_process()
         return Circuit(self, name)
 
     def carry_events(self, patience_s: float = CARRY_PATIENCE_S) -> None:
@@ -177,9 +175,6 @@ class AlphaCortex(Cortex):
         self.workers.stop()
         if self._bridge is not None:
             self._bridge.join(STOP_PATIENCE_MS / 1000)
-
-    def _forked_child(self) -> None:
-        self.workers.forked = True
 
 
 class AlphaProvider(Provider):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import substrates
+from substrates import ForkedProcessError
 from substrates import Subject as AnySubject
 from substrates.absent import UNSET, Unset
 
@@ -28,7 +29,7 @@ __all__ = ["Cortex"]
 class Cortex(substrates.Cortex):
     """Everything of one provider that is not its engine.
 
-    A subclass supplies `_new_circuit`, `facts`, `_stop` and `_forked_child`.
+    A subclass supplies `_new_circuit`, `facts` and `_stop`.
 
     Attributes:
         names: the table of interned names.
@@ -36,6 +37,7 @@ class Cortex(substrates.Cortex):
         faults: where failures of client code go.
         lock: orders rare changes of its components (first subjects, closing); re-entrant, because a
             signal handler or a finalizer may come in at any point.
+        forked: whether this process is a forked child, in which nothing runs.
     """
 
     def __init__(self, provider: str) -> None:
@@ -44,6 +46,7 @@ class Cortex(substrates.Cortex):
         self.currents = Currents()
         self.faults = Faults()
         self.lock = threading.RLock()
+        self.forked = False
         self._subject = Subject(substrates.Cortex, self.names.intern("cortex"), None)
         self.names.owned_by(self._subject)
         self.circuit_name = self.names.intern("circuit")
@@ -61,6 +64,8 @@ class Cortex(substrates.Cortex):
         return self._subject
 
     def circuit(self, name: substrates.Name | str | Unset = UNSET, /) -> Circuit:
+        if self.forked:
+            self.check_process()
         if name is UNSET:
             return self._new_circuit(self.circuit_name)
         return self._new_circuit(self.names.given(name, "circuit", self._subject))
@@ -98,6 +103,18 @@ class Cortex(substrates.Cortex):
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(f"{self!r} cannot be pickled: it runs in this process")
 
+    def check_process(self) -> None:
+        """Refuse in a forked child, where the threads of the runtime do not exist.
+
+        Raises:
+            ForkedProcessError: this process is a forked child.
+        """
+        if self.forked:
+            raise ForkedProcessError(
+                f"{self._provider!r} was started before os.fork and does not run in a child;"
+                " start child processes with the method 'spawn', or create circuits only after forking"
+            )
+
     @abstractmethod
     def _new_circuit(self, name: Name) -> Circuit:
         """Make a circuit."""
@@ -111,14 +128,10 @@ class Cortex(substrates.Cortex):
 
     def _in_forked_child(self) -> None:
         # Another thread may have held these when the process forked; it does not exist here.
+        self.forked = True
         self.lock = threading.RLock()
         self.names.renew_lock()
         renew_lock()
-        self._forked_child()
-
-    @abstractmethod
-    def _forked_child(self) -> None:
-        """In a forked child, which has no threads: make every use raise `ForkedProcessError`."""
 
 
 def _call_if_alive(cortex: Cortex, method: Callable[[Any], None]) -> Callable[[], None]:

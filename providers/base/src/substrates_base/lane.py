@@ -48,7 +48,6 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from substrates import ForkedProcessError
 from substrates.kernel import Lane
 
 from .circuits import Circuit
@@ -114,7 +113,6 @@ class Workers:
         self._workers: dict[Worker, threading.Thread] = {}
         self._told = False
         self.stopped = False
-        self.forked = False
         self.circuits = Live()
         self.pipes = Live()
         gil = getattr(sys, "_is_gil_enabled", lambda: True)()
@@ -143,14 +141,6 @@ class Workers:
             with self._lock:
                 if not self._has_idle_worker() and len(self._workers) < MOST_WORKERS and not self.stopped:
                     self._add_worker(RETIRE_S)
-
-    def check_process(self) -> None:
-        """Raise ForkedProcessError in a forked child, where the threads of this lane do not exist."""
-        if self.forked:
-            raise ForkedProcessError(
-                f"{self._cortex.provider!r} was started before os.fork and does not run in a child;"
-                " start child processes with the method 'spawn', or create circuits only after forking"
-            )
 
     def count(self) -> int:
         """Return the number of worker threads."""
@@ -362,8 +352,8 @@ class LaneCircuit(Circuit):
                 self._claim()
 
     def _claim(self) -> None:
+        self._cortex.check_process()
         workers = self._workers
-        workers.check_process()
         try:
             if self._permit.acquire(False):
                 self._scheduled = True
@@ -380,7 +370,7 @@ class LaneCircuit(Circuit):
         return self._runner == get_ident()
 
     def _barrier(self, timeout: float | None) -> bool:
-        self._workers.check_process()
+        self._cortex.check_process()
         if self._ingress is None or self._ended:
             return True
         barrier = _Barrier()
@@ -408,7 +398,7 @@ class LaneCircuit(Circuit):
                 return
         self._queue.extend((_Job(self._finish, self), None))
         self._ingress = _dropping
-        if not self._scheduled and not self._workers.forked:
+        if not self._scheduled and not self._cortex.forked:
             self._claim()
 
     def _finish(self) -> None:

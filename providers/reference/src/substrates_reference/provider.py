@@ -30,15 +30,10 @@ class ReferenceCortex(Cortex):
         }
 
     def _new_circuit(self, name: Name) -> Circuit:
-        if self.workers.forked:
-            self.workers.check_process()
         return Circuit(self, name)
 
     def _stop(self) -> None:
         self.workers.stop()
-
-    def _forked_child(self) -> None:
-        self.workers.forked = True
 
 
 class ReferenceProvider(Provider):

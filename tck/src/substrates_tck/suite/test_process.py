@@ -32,7 +32,11 @@ def script(tck_provider: str, bound_s: float) -> Script:
         pytest.skip(f"provider {tck_provider!r} exists in this process alone")
 
     def run(text: str, *, status: int = 0, quiet: bool = True) -> str:
-        program = f"import substrates\ncortex = substrates.cortex({tck_provider!r})\n{textwrap.dedent(text)}"
+        program = (
+            # A shell's background job inherits that Ctrl-C is ignored.
+            "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+            f"import substrates\ncortex = substrates.cortex({tck_provider!r})\n{textwrap.dedent(text)}"
+        )
         try:
             done = subprocess.run(
                 [sys.executable, "-P", "-W", "ignore::DeprecationWarning", "-c", program],

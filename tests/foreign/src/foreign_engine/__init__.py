@@ -41,9 +41,6 @@ class ForeignCortex(Cortex):
     def _stop(self) -> None:
         self._workers.stop()
 
-    def _forked_child(self) -> None:
-        self._workers.forked = True
-
 
 class ForeignProvider(Provider):
     """See `substrates.spi.Provider`."""
