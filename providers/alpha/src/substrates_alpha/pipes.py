@@ -75,17 +75,13 @@ class KernelPipe(_NativePipe):
         kernel = self._kernel
         if kernel is None:
             return super().state
-        if not self._handle:
-            raise RuntimeError(f"{self!r} was collected as garbage; its state is gone")
+        cells = self._cells()
         size = kernel.state_type.layout.size
-        cells = ffi.buffer(lib.alpha_pipe_state(self._handle), size) if size else b""
-        return kernel.state_type(memoryview(cells), self)
+        return kernel.state_type(memoryview(ffi.buffer(cells, size) if size else b""), self)
 
     def _link(self, field: Field, target: Any) -> None:
         own: Any = None if target is None else checked_target(self, field, target, "pipe")
-        if not self._handle:
-            raise RuntimeError(f"{self!r} was collected as garbage; its state is gone")
-        cells = lib.alpha_pipe_state(self._handle)
+        cells = self._cells()
         cells[field.index] = 0 if own is None else _signed(own._handle)
         held = {cells[other.index] & _MASK for other in self._fields() if other.is_pipe}
         pipes = {
@@ -97,12 +93,16 @@ class KernelPipe(_NativePipe):
         self._targets = tuple(pipes.values()) or None
 
     def _linked(self, field: Field) -> Pipe | None:
-        if not self._handle:
-            raise RuntimeError(f"{self!r} was collected as garbage; its state is gone")
-        handle = lib.alpha_pipe_state(self._handle)[field.index] & _MASK
+        handle = self._cells()[field.index] & _MASK
         if handle == self._handle:
             return self
         return next((pipe for pipe in _kept(self._targets) if pipe._handle == handle), None)
+
+    def _cells(self) -> Any:
+        """Return the state's memory, as integers of 64 bits."""
+        if not self._handle:
+            raise RuntimeError(f"{self!r} was collected as garbage; its state is gone")
+        return lib.alpha_pipe_state(self._handle)
 
     def _fields(self) -> tuple[Field, ...]:
         return () if self._kernel is None else self._kernel.state_type.layout.fields
