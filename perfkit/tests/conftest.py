@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import copy
-from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,10 +20,8 @@ Fault = Callable[[Receive, Any], object]
 """What stands between a circuit and a receptor: gets the receptor and a value, and may do as it likes."""
 
 
-class _Circuit(substrates.Circuit):
-    """A circuit that delivers through a fault."""
-
-    __slots__ = ("_fault", "_inner")
+class _Circuit:
+    """A circuit that delivers through a fault; the rest is the one behind it."""
 
     def __init__(self, inner: substrates.Circuit, fault: Fault) -> None:
         self._inner = inner
@@ -47,68 +44,34 @@ class _Circuit(substrates.Circuit):
         changed.kernel = kernel.Kernel(own.name, own.state_type, own.lane, faulty, None)
         return changed
 
-    def wait(self, timeout: float | timedelta | None = None) -> None:
-        self._inner.wait(timeout)
-
-    def close(self, *, wait: bool = False) -> None:
-        self._inner.close(wait=wait)
-
-    @property
-    def subject(self) -> Any:
-        return self._inner.subject
-
-    @property
-    def current(self) -> Any:
-        return self._inner.current
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
     def __enter__(self) -> Any:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._inner.close()
 
 
-class _Cortex(substrates.Cortex):
-    """Reference, but for the circuits that `circuits` names by their order."""
+@substrates.Cortex.register
+class _Cortex:
+    """Reference, but for the circuits that `faults` names by their order."""
+
+    provider = "faulty"
 
     def __init__(self, faults: Mapping[int, Fault]) -> None:
         self._inner = substrates.cortex("reference")
         self._faults = faults
         self._made = count()
 
-    def circuit(self, *name: Any) -> Any:
-        inner = self._inner.circuit(*name)
+    def circuit(self, *name: Any, **options: Any) -> Any:
+        inner = self._inner.circuit(*name, **options)
         fault = self._faults.get(next(self._made))
         return inner if fault is None else _Circuit(inner, fault)
 
-    def facts(self) -> Mapping[str, int | float | str]:
-        return self._inner.facts()
-
-    def on_fault(self, hook: Any, /) -> None:
-        self._inner.on_fault(hook)
-
-    def scope(self, *name: Any) -> Any:
-        return self._inner.scope(*name)
-
-    def current(self) -> Any:
-        return self._inner.current()
-
-    def name(self, *path: Any) -> Any:
-        return self._inner.name(*path)
-
-    def state(self) -> Any:
-        return self._inner.state()
-
-    def slot(self, *arguments: Any, **keywords: Any) -> Any:
-        return self._inner.slot(*arguments, **keywords)
-
-    @property
-    def subject(self) -> Any:
-        return self._inner.subject
-
-    @property
-    def provider(self) -> str:
-        return "faulty"
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
 
 
 class _Provider(spi.Provider):
@@ -120,7 +83,8 @@ class _Provider(spi.Provider):
         self._faults = faults
 
     def create(self) -> substrates.Cortex:
-        return _Cortex(self._faults)
+        cortex: Any = _Cortex(self._faults)
+        return cortex  # type: ignore[no-any-return]
 
 
 class _Plugin:

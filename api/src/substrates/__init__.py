@@ -16,7 +16,11 @@ import os as _os
 import threading as _threading
 from typing import Final as _Final
 
+from .bank import Bank
+from .basin import Basin
+from .cell import Cell
 from .circuit import Circuit
+from .clock import Clock, ManualClock
 from .cortex import Cortex
 from .current import Current
 from .errors import (
@@ -26,8 +30,10 @@ from .errors import (
     ClosedFault,
     ConfigurationError,
     ContextError,
+    EmptyWindowError,
     Fault,
     ForkedProcessError,
+    IncomparableError,
     ProviderError,
     ProviderLoadError,
     ProviderMismatchFault,
@@ -36,11 +42,21 @@ from .errors import (
     TemporalError,
 )
 from .extent import Extent
+from .fiber import Fiber
+from .flow import Flow
+from .lookup import Lookup, Pool
 from .name import Name
+from .pin import Pin
 from .pipe import Pipe
+from .port import Port
+from .pulse import Pulse
 from .receptor import Receptor
+from .recipe import Recipe
 from .resource import Resource
+from .routing import Routing
 from .scope import Closure, Scope
+from .sink import Capture, Sink
+from .source import Conduit, Source
 from .state import (
     BOOLEAN,
     DOUBLE,
@@ -56,6 +72,9 @@ from .state import (
     State,
 )
 from .subject import Id, Subject, Substrate
+from .subscriber import Registrar, Subscriber, Subscription
+from .ticker import Ticker
+from .window import Change, Run, Window
 
 __all__ = [
     "BOOLEAN",
@@ -69,34 +88,61 @@ __all__ = [
     "AbsentValueError",
     "AffinityFault",
     "AmbiguousProviderError",
+    "Bank",
+    "Basin",
+    "Capture",
+    "Cell",
+    "Change",
     "Circuit",
+    "Clock",
     "ClosedFault",
     "Closure",
+    "Conduit",
     "ConfigurationError",
     "ContextError",
     "Cortex",
     "Current",
+    "EmptyWindowError",
     "Extent",
     "Fault",
+    "Fiber",
+    "Flow",
     "ForkedProcessError",
     "Id",
+    "IncomparableError",
+    "Lookup",
+    "ManualClock",
     "Name",
+    "Pin",
     "Pipe",
+    "Pool",
+    "Port",
     "ProviderError",
     "ProviderLoadError",
     "ProviderMismatchFault",
     "ProviderNotFoundError",
+    "Pulse",
     "Receptor",
+    "Recipe",
+    "Registrar",
     "Resource",
+    "Routing",
+    "Run",
     "Scope",
+    "Sink",
     "Slot",
     "SlotType",
     "SlotValue",
+    "Source",
     "State",
     "Subject",
+    "Subscriber",
+    "Subscription",
     "Substrate",
     "SubstratesError",
     "TemporalError",
+    "Ticker",
+    "Window",
     "__version__",
     "cortex",
 ]

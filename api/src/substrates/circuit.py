@@ -7,12 +7,24 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+from .bank import Bank
+from .basin import Basin
+from .cell import Cell
 from .current import Current
+from .lookup import Pool
 from .name import Name
+from .pin import Pin
 from .pipe import Pipe
+from .port import Port
+from .pulse import Pulse
 from .receptor import Receptor
 from .resource import Resource
+from .routing import Routing
+from .sink import Capture, Sink
+from .source import Conduit
 from .subject import Subject
+from .subscriber import Registrar, Subscriber
+from .ticker import Ticker
 
 if TYPE_CHECKING:
     from .kernel import Binding, Lane
@@ -92,6 +104,196 @@ class Circuit(Resource):
             ClosedFault: the circuit is closed.
 
         Contract: PIPE-KIND-01 to -04, FANOUT-01 to -10, CLOSED-02, CLOSED-03, CIRCUIT-FACT-01 to -04.
+        """
+
+    # -- named channels
+
+    @overload
+    def conduit(self, *, routing: Routing = ...) -> Conduit[Any]: ...
+    @overload
+    def conduit(self, type: type[E], /, *, routing: Routing = ...) -> Conduit[E]: ...
+    @overload
+    def conduit(self, name: Name | str, /, *, routing: Routing = ...) -> Conduit[Any]: ...
+    @overload
+    def conduit(self, name: Name | str, type: type[E], /, *, routing: Routing = ...) -> Conduit[E]: ...
+
+    @abstractmethod
+    def conduit(self, *arguments: Any, routing: Any = ...) -> Conduit[Any]:
+        """Make a conduit of this circuit, never cached.
+
+        Args:
+            arguments: a name, by default the circuit's; then a class, the type of what is emitted, for type
+                checkers alone.
+            routing: which channels an emission reaches; default `Routing.PIPE`.
+
+        Raises:
+            AbsentValueError: an argument is None.
+            ProviderMismatchFault: a name of another provider.
+            ConfigurationError: the name is malformed.
+            TypeError: of another kind.
+            ClosedFault: the circuit is closed.
+
+        Contract: CONDUIT-CREATE-01, -02, CIRCUIT-FACT-05, CLOSED-01.
+        """
+
+    @overload
+    def bank(self, *, routing: Routing = ...) -> Bank[Any]: ...
+    @overload
+    def bank(self, type: type[E], /, *, routing: Routing = ...) -> Bank[E]: ...
+
+    @abstractmethod
+    def bank(self, *arguments: Any, routing: Any = ...) -> Bank[Any]:
+        """Make a bank, whose conduits have `routing`.
+
+        Raises:
+            As `conduit`.
+
+        Contract: BANK-CREATE-01, CIRCUIT-FACT-07, CLOSED-01.
+        """
+
+    @overload
+    def subscriber(
+        self, name: Name | str, callback: Callable[[Subject[Pipe[E]], Registrar[E]], object], /
+    ) -> Subscriber[E]: ...
+    @overload
+    def subscriber(self, name: Name | str, pool: Pool[Pipe[E]], /) -> Subscriber[E]: ...
+
+    @abstractmethod
+    def subscriber(self, name: Any, callback: Any, /) -> Subscriber[Any]:
+        """Make a subscriber, for sources of this circuit.
+
+        Args:
+            name: of the subscriber.
+            callback: called with the subject of a channel and a registrar, once per subscription and channel;
+                or a pool of pipes, for a callback that registers the pool's pipe of the channel's name.
+
+        Raises:
+            AbsentValueError: an argument is None.
+            ProviderMismatchFault: a name or pool of another provider.
+            ConfigurationError: the name is malformed; the callback is a coroutine function.
+            TypeError: neither callable nor pool.
+            ClosedFault: the circuit is closed.
+
+        Contract: SUBSCRIBER-CREATE-01, -02, CIRCUIT-FACT-14, -15, CLOSED-04.
+        """
+
+    @overload
+    def sink(self, endpoint: Pipe[Capture[E]], /) -> Sink[E]: ...
+    @overload
+    def sink(self, name: Name | str, endpoint: Pipe[Capture[E]], /) -> Sink[E]: ...
+
+    @abstractmethod
+    def sink(self, *arguments: Any) -> Sink[Any]:
+        """Make a sink that emits captures to `endpoint`, a pipe of any circuit of this provider.
+
+        Raises:
+            AbsentValueError: an argument is None.
+            ProviderMismatchFault: a name or pipe of another provider.
+            TypeError: no pipe.
+            ClosedFault: the circuit is closed.
+
+        Contract: SINK-CREATE-01, CIRCUIT-FACT-13, CLOSED-02.
+        """
+
+    # -- values that are kept
+
+    @overload
+    def basin(self, capacity: int, /) -> Basin[Any]: ...
+    @overload
+    def basin(self, type: type[E], capacity: int, /) -> Basin[E]: ...
+
+    @abstractmethod
+    def basin(self, *arguments: Any) -> Basin[Any]:
+        """Make a basin that keeps the newest `capacity` values, 1 or more.
+
+        Raises:
+            AbsentValueError: an argument is None.
+            ConfigurationError: a capacity below 1.
+            TypeError: of another kind.
+            ClosedFault: the circuit is closed.
+
+        Contract: BASIN-CREATE-01, -02, CIRCUIT-FACT-09, CLOSED-01.
+        """
+
+    @overload
+    def cell(self, initial: E, /) -> Cell[E]: ...
+    @overload
+    def cell(self, name: Name | str, initial: E, /) -> Cell[E]: ...
+
+    @abstractmethod
+    def cell(self, *arguments: Any) -> Cell[Any]:
+        """Make a cell: ``cell(initial)`` or ``cell(name, initial)``.
+
+        Raises:
+            AbsentValueError: an argument is None.
+            ProviderMismatchFault: a name of another provider.
+            ClosedFault: the circuit is closed.
+
+        Contract: CELL-CREATE-01, -02, CIRCUIT-FACT-10, CLOSED-01.
+        """
+
+    @overload
+    def port(self, initial: E, /) -> Port[E]: ...
+    @overload
+    def port(self, name: Name | str, initial: E, /) -> Port[E]: ...
+
+    @abstractmethod
+    def port(self, *arguments: Any) -> Port[Any]:
+        """Make a port: ``port(initial)`` or ``port(name, initial)``; errors as `cell`.
+
+        Contract: PORT-CREATE-01, CIRCUIT-FACT-12, CLOSED-01.
+        """
+
+    @overload
+    def pin(self, initial: E, /) -> Pin[E]: ...
+    @overload
+    def pin(self, name: Name | str, initial: E, /) -> Pin[E]: ...
+
+    @abstractmethod
+    def pin(self, *arguments: Any) -> Pin[Any]:
+        """Make a pin: ``pin(initial)`` or ``pin(name, initial)``; errors as `cell`.
+
+        Contract: PIN-CREATE-01, CIRCUIT-FACT-11, CLOSED-01.
+        """
+
+    @overload
+    def ticker(self, interval: timedelta | float, target: Pipe[int], /) -> Ticker: ...
+    @overload
+    def ticker(self, name: Name | str, interval: timedelta | float, target: Pipe[int], /) -> Ticker: ...
+
+    @abstractmethod
+    def ticker(self, *arguments: Any) -> Ticker:
+        """Make a ticker: it emits to `target` every `interval`, for the first time after one.
+
+        It takes its time from the circuit's clock, and stops at its own close or the circuit's.
+
+        Args:
+            arguments: a name, by default the circuit's; the interval, a timedelta or seconds; a pipe of any
+                circuit of this provider.
+
+        Raises:
+            AbsentValueError: an argument is None.
+            ProviderMismatchFault: a name or pipe of another provider.
+            ConfigurationError: an interval that is not more than 0, or not finite.
+            TypeError: of another kind.
+            ClosedFault: the circuit is closed.
+
+        Contract: TICKER-01, -03, -13, CLOSED-04.
+        """
+
+    # -- waiting
+
+    @abstractmethod
+    def pulse(self) -> Pulse | None:
+        """Send a probe through the circuit, behind all that was accepted, and return when it was where.
+
+        Returns:
+            None if the circuit has ended.
+
+        Raises:
+            ContextError: called in this circuit's own context.
+
+        Contract: PULSE-01 to -08.
         """
 
     @abstractmethod

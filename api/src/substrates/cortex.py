@@ -8,15 +8,25 @@ from enum import Enum
 from typing import Any, TypeVar, overload
 
 from .absent import UNSET, Unset
+from .cell import CellOf
 from .circuit import Circuit
+from .clock import Clock
 from .current import Current
+from .fiber import Fiber
+from .flow import Flow
+from .lookup import Pool
 from .name import Name
+from .pipe import Pipe
+from .recipe import Recipe
 from .scope import Scope
 from .state import Slot, SlotType, State
 from .subject import Subject, Substrate
 
 __all__ = ["Cortex"]
 
+E = TypeVar("E")
+I = TypeVar("I")  # noqa: E741 - as the contract names the type that goes in
+O = TypeVar("O")  # noqa: E741 - and the one that comes out
 T = TypeVar("T")
 V = TypeVar("V", bool, int, float, str, Name, State)
 
@@ -39,11 +49,16 @@ class Cortex(Substrate):
         """The name of the provider, as it is chosen by."""
 
     @abstractmethod
-    def circuit(self, name: Name | str | Unset = UNSET, /) -> Circuit:
+    def circuit(self, name: Name | str | Unset = UNSET, /, *, clock: Clock | Unset = UNSET) -> Circuit:
         """Make a new circuit, never cached.
 
+        Args:
+            name: its name; by default "circuit".
+            clock: where its tickers and time-aware operators take their time from; by default the system's
+                monotonic clock.
+
         Raises:
-            AbsentValueError: `name` is None.
+            AbsentValueError: an argument is None.
             ProviderMismatchFault: a name of another provider.
             ConfigurationError: the name is malformed.
             MemoryError: the engine has no room for it.
@@ -131,11 +146,84 @@ class Cortex(Substrate):
         """
 
     @abstractmethod
+    def pool(self, function: Callable[[Name], T], /) -> Pool[T]:
+        """Return a pool of `function(name)`, computed once per name.
+
+        Raises:
+            AbsentValueError: `function` is None.
+            TypeError: not callable.
+
+        Contract: POOL-ROOT-01 to POOL-SUBFAIL-11.
+        """
+
+    # -- recipes
+
+    @overload
+    def fiber(self) -> Fiber[Any]: ...
+    @overload
+    def fiber(self, type: type[E], /) -> Fiber[E]: ...
+
+    @abstractmethod
+    def fiber(self, *arguments: Any) -> Fiber[Any]:
+        """Return the fiber without operators, which passes all values.
+
+        Args:
+            arguments: a class, the type of the values, for type checkers alone.
+
+        Raises:
+            AbsentValueError: None.
+            TypeError: no class.
+
+        Contract: CORTEX-RECIPE-09, COMMON-VAL-03, -04, -05.
+        """
+
+    @overload
+    def flow(self) -> Flow[Any, Any]: ...
+    @overload
+    def flow(self, type: type[E], /) -> Flow[E, E]: ...
+    @overload
+    def flow(self, fiber: Fiber[E], /) -> Flow[E, E]: ...
+
+    @abstractmethod
+    def flow(self, *arguments: Any) -> Flow[Any, Any]:
+        """Return the flow without operators; or one of a fiber's operators.
+
+        Args:
+            arguments: a fiber; or a class, as with `fiber`.
+
+        Raises:
+            AbsentValueError: None.
+            ProviderMismatchFault: neither a class nor a fiber of this provider.
+
+        Contract: CORTEX-RECIPE-09, COMMON-VAL-03 to -07.
+        """
+
+    @abstractmethod
+    def attach(self, recipe: Recipe[I, O], target: Pipe[O] | CellOf[O], /) -> Pipe[I]:
+        """Do what ``recipe.pipe(target)`` does; see `Recipe.pipe`."""
+
+    @abstractmethod
+    def recipe_source(self, recipe: Recipe[Any, Any], /) -> str:
+        """Do what ``recipe.source()`` does; see `Recipe.source`."""
+
+    @abstractmethod
+    def owns(self, component: object, /) -> bool:
+        """Tell whether this cortex made `component`: a component, name, recipe, subject, slot or state.
+
+        Look-alikes and anything else are not its own; it never raises.
+
+        Contract: ERR-PROV-01.
+        """
+
+    # -- the runtime
+
+    @abstractmethod
     def facts(self) -> Mapping[str, int | float | str]:
         """Return what the engine counts right now.
 
-        ``circuits`` and ``pipes`` (that exist), ``workers`` (threads) and ``faults`` (isolated failures since
-        the start); of engines that know it, ``engine_bytes`` (held for circuits, pipes and kernel states) and
+        ``circuits`` and ``pipes`` (that exist), ``workers`` (threads), ``faults`` (isolated failures since
+        the start) and ``rebuilds`` (how often channels have made out anew who receives their emissions); of
+        engines that know it, ``engine_bytes`` (held for circuits, pipes and kernel states) and
         ``allocated_bytes`` (taken from the system for emissions since the start); and what else it likes.
         """
 

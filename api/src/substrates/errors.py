@@ -12,6 +12,8 @@ TEMPORAL   `TemporalError`            a scoped object used after its scope
 PROVIDER   `ProviderMismatchFault`    an object that another runtime made
 AFFINITY   `AffinityFault`            a subscriber of another circuit
 CLOSED     `ClosedFault`              a synchronous operation on a closed receiver
+INCOMP.    `IncomparableError`        bounds that have no order
+EMPTY      `EmptyWindowError`         the first or last value of an empty window
 SELECT     `ProviderNotFoundError`,   no provider could be chosen
            `AmbiguousProviderError`,
            `ProviderLoadError`
@@ -34,8 +36,10 @@ __all__ = [
     "ClosedFault",
     "ConfigurationError",
     "ContextError",
+    "EmptyWindowError",
     "Fault",
     "ForkedProcessError",
+    "IncomparableError",
     "ProviderError",
     "ProviderLoadError",
     "ProviderMismatchFault",
@@ -62,7 +66,31 @@ class ContextError(SubstratesError, RuntimeError):
 
 
 class TemporalError(SubstratesError, RuntimeError):
-    """A temporal object was used outside its scope (category TEMPORAL)."""
+    """A temporal object (registrar, window, closure) was used outside its scope (category TEMPORAL).
+
+    Args:
+        message: what was used, and until when it could be.
+        subject: of the component that the object came from, if it has one.
+
+    Contract: REGISTRAR-TEMP-06, -07, WIN-LIFE-01, -04, CLOSURE-06.
+    """
+
+    def __init__(self, message: str, subject: Subject[Any] | None = None) -> None:
+        super().__init__(message)
+        self._subject = subject
+
+    @property
+    def subject(self) -> Subject[Any] | None:
+        """The subject of the component that the object came from; of a window, its pipe's."""
+        return self._subject
+
+
+class IncomparableError(SubstratesError, TypeError):
+    """Bounds cannot be ordered, neither by `<` nor by the key given (category INCOMPARABLE)."""
+
+
+class EmptyWindowError(SubstratesError, LookupError):
+    """The first or last value of a window without values (category EMPTY)."""
 
 
 class ForkedProcessError(SubstratesError, RuntimeError):

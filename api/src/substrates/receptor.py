@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
-from typing import ClassVar, Generic, TypeVar
+from collections.abc import Callable
+from typing import Any, ClassVar, Generic, TypeVar
 
 from .absent import UNSET, Unset, present
+from .errors import ConfigurationError
 
-__all__ = ["Receptor"]
+__all__ = ["Receptor", "checked_function", "receive_of"]
 
 E_contra = TypeVar("E_contra", contravariant=True)
 
@@ -49,3 +52,49 @@ class _Noop(Receptor[object]):
 
 
 Receptor.NOOP = _Noop()
+
+
+def receive_of(receptor: Any, operation: str) -> Callable[[Any], object] | None:
+    """Return the callable behind a receptor, None if it is none; for providers.
+
+    Raises:
+        ConfigurationError: a coroutine function, whose coroutines nobody would await.
+    """
+    receive: Any = getattr(receptor, "receive", None)
+    if not callable(receive):
+        if not callable(receptor):
+            return None
+        receive = receptor
+    _refuse_coroutines(receive, receptor, operation)
+    result: Callable[[Any], object] = receive
+    return result
+
+
+def checked_function(function: Any, operation: str, parameter: str) -> Any:
+    """Return `function`; for providers and recipes.
+
+    Raises:
+        AbsentValueError: None.
+        TypeError: not callable.
+        ConfigurationError: a coroutine function.
+    """
+    if not callable(present(function, operation, parameter)):
+        raise TypeError(f"{operation}({parameter}={function!r}): a callable is required")
+    _refuse_coroutines(function, function, operation)
+    return function
+
+
+def _refuse_coroutines(called: Any, given: Any, operation: str) -> None:
+    import inspect
+
+    # What is called in the end: of a partial its function, of an instance its __call__.
+    while isinstance(called, functools.partial):
+        called = called.func
+    if not inspect.isroutine(called) and not isinstance(called, type):
+        called = getattr(called, "__call__", called)  # noqa: B004
+    called = inspect.unwrap(called)
+    if inspect.iscoroutinefunction(called) or inspect.isasyncgenfunction(called):
+        raise ConfigurationError(
+            f"{operation}({given!r}): a coroutine function does not do here, its coroutines would never run;"
+            " schedule them from a plain function with loop.call_soon_threadsafe"
+        )

@@ -113,7 +113,12 @@ void alpha_left(alpha_item *items, int count);
 
 /* A barrier behind all that was accepted. *waiter is 0 if there is nothing to wait for. */
 int alpha_barrier(uint64_t circuit, uint64_t *waiter);
+/* A barrier that notes when its turn comes; also if nothing waits: then a worker comes for it. *waiter is 0 if the
+ * circuit has ended. */
+int alpha_probe(uint64_t circuit, uint64_t *waiter);
 int alpha_wait(uint64_t waiter, int64_t timeout_ns);
+/* When the turn of a probe came, by the clock of Python's time.perf_counter_ns; 0: not yet. */
+int64_t alpha_turn_ns(uint64_t waiter);
 void alpha_waiter_free(uint64_t waiter);
 
 /* Waits until there are events; one thread at a time. OK, TIMEOUT, INTERRUPTED or STOPPED. */

@@ -172,6 +172,8 @@ int alpha_event_take(alpha_event *event) {
 
 struct waiter {
     _Atomic uint32_t references; /* the caller's, and the circuit's while the barrier is on its way */
+    bool notes;                  /* when its turn comes; set before it is on its way */
+    _Atomic int64_t turn_ns;     /* written before the permit is given; 0: its turn has not come, or it does not note */
     struct parker parker;
 };
 
@@ -184,11 +186,14 @@ static void waiter_release(struct waiter *waiter) {
 
 void waiter_done(uint64_t address) {
     struct waiter *waiter = (struct waiter *)(uintptr_t)address;
+    if (unlikely(waiter->notes)) {
+        store_relaxed(&waiter->turn_ns, clock_now_ns());
+    }
     parker_unpark(&waiter->parker);
     waiter_release(waiter);
 }
 
-int alpha_barrier(uint64_t address, uint64_t *result) {
+static int barrier(uint64_t address, uint64_t *result, bool notes) {
     struct circuit *circuit = (struct circuit *)(uintptr_t)address;
     *result = 0;
     if (load_relaxed(&engine.forked)) {
@@ -198,7 +203,7 @@ int alpha_barrier(uint64_t address, uint64_t *result) {
         return ALPHA_ADOPTED;
     }
     uintptr_t ingress = load_acquire(&circuit->ingress);
-    if (ingress == IDLE || ingress == CLOSED) {
+    if (ingress == CLOSED || (ingress == IDLE && !notes)) {
         return ALPHA_OK;
     }
     struct waiter *waiter = malloc(sizeof *waiter);
@@ -207,6 +212,8 @@ int alpha_barrier(uint64_t address, uint64_t *result) {
     }
     parker_open(&waiter->parker);
     store_relaxed(&waiter->references, 2);
+    waiter->notes = notes;
+    store_relaxed(&waiter->turn_ns, 0);
     uint64_t bits = (uint64_t)(uintptr_t)waiter | COMMAND_BARRIER;
     switch (circuit_admit(NULL, circuit, 0, bits, true)) {
     case ADMITTED:
@@ -222,6 +229,18 @@ int alpha_barrier(uint64_t address, uint64_t *result) {
     parker_close(&waiter->parker);
     free(waiter);
     return ALPHA_MEMORY;
+}
+
+int alpha_barrier(uint64_t address, uint64_t *result) {
+    return barrier(address, result, false);
+}
+
+int alpha_probe(uint64_t address, uint64_t *result) {
+    return barrier(address, result, true);
+}
+
+int64_t alpha_turn_ns(uint64_t address) {
+    return load_relaxed(&((struct waiter *)(uintptr_t)address)->turn_ns);
 }
 
 int alpha_wait(uint64_t address, int64_t timeout_ns) {

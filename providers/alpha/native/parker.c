@@ -4,9 +4,15 @@
 #include <errno.h>
 #include <time.h>
 
+#if defined(__APPLE__)
+#define CLOCK CLOCK_UPTIME_RAW
+#else
+#define CLOCK CLOCK_MONOTONIC
+#endif
+
 int64_t clock_now_ns(void) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 

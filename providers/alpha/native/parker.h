@@ -27,6 +27,7 @@ enum parked parker_park(struct parker *parker, int64_t timeout_ns);
 /* Gives the permit; whatever was written before is visible to the thread that takes it. */
 void parker_unpark(struct parker *parker);
 
+/* The clock of Python's time.perf_counter_ns. */
 int64_t clock_now_ns(void);
 
 #endif

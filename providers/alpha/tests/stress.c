@@ -321,6 +321,35 @@ static void adoption_loses_nothing(void) {
     }
 }
 
+static int64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void probes_note_their_turn(void) {
+    struct hop zero = {0};
+    for (int round = 0; round < 100 * scale; round++) {
+        uint64_t circuit = alpha_circuit_new(0, 0), waiter;
+        uint64_t pipe = NEW(circuit, sleeps, zero, 0);
+        int64_t before = now_ns(), nap = round % 10 == 0 ? 1000000 : 0;
+        CHECK(alpha_emit_int64(pipe, nap) == ALPHA_OK);
+        CHECK(alpha_probe(circuit, &waiter) == ALPHA_OK);
+        if (round % 2 == 0) {
+            alpha_circuit_close(circuit); /* behind the probe: it has its turn all the same */
+        }
+        CHECK(waiter != 0);
+        while (alpha_wait(waiter, 100000000) != ALPHA_OK) {
+        }
+        CHECK(alpha_turn_ns(waiter) >= before + nap);
+        CHECK(alpha_turn_ns(waiter) <= now_ns());
+        alpha_waiter_free(waiter);
+        CHECK(((struct hop *)alpha_pipe_state(pipe))->count == 1);
+        alpha_pipe_drop(pipe, 0);
+        alpha_circuit_drop(circuit);
+    }
+}
+
 static void faults_are_counted(void) {
     struct hop zero = {0};
     alpha_facts before, after;
@@ -402,6 +431,7 @@ int main(int argc, char **argv) {
     circuits_come_and_go_in_mid_flight();
     adoption_loses_nothing();
     blocked_kernels_do_not_stop_others();
+    probes_note_their_turn();
     alpha_facts facts;
     for (int tries = 0; tries < 5000; tries++) { /* dropped circuits end on their own */
         alpha_read_facts(&facts);

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from time import monotonic
+from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import substrates
@@ -189,7 +189,12 @@ class Circuit(LaneCircuit):
             waiter = ffi.new("uint64_t *")
             result = lib.alpha_barrier(self._handle, waiter)
             if result == lib.ALPHA_OK:
-                done = not waiter[0] or self._wait(waiter[0], timeout)
+                done = True
+                if waiter[0]:
+                    try:
+                        done = self._wait(waiter[0], timeout)
+                    finally:
+                        lib.alpha_waiter_free(waiter[0])
                 self._cortex.carry_events()
                 return done
             if result != lib.ALPHA_ADOPTED:
@@ -200,21 +205,38 @@ class Circuit(LaneCircuit):
             self._cortex.carry_events()
         return done
 
+    def _probe(self) -> tuple[int, int] | None:
+        self._cortex.check_process()
+        if self._ingress is None and self._handle:
+            waiter = ffi.new("uint64_t *")
+            result = lib.alpha_probe(self._handle, waiter)
+            enqueued_ns = perf_counter_ns()
+            if result == lib.ALPHA_OK:
+                if not waiter[0]:
+                    return None
+                try:
+                    self._wait(waiter[0], None)
+                    turn_ns = lib.alpha_turn_ns(waiter[0])
+                finally:
+                    lib.alpha_waiter_free(waiter[0])
+                return (enqueued_ns, turn_ns) if turn_ns else None
+            if result != lib.ALPHA_ADOPTED:
+                self._cortex.check(result)
+            self._open_lane()
+        return super()._probe()
+
     def _wait(self, waiter: int, timeout: float | None) -> bool:
-        try:
-            self._workers.about_to_block()
-            deadline = None if timeout is None else monotonic() + timeout
-            while True:
-                slice_ns = PATIENCE_NS
-                if deadline is not None:
-                    slice_ns = max(0, min(slice_ns, int((deadline - monotonic()) * 1e9)))
-                result = lib.alpha_wait(waiter, slice_ns)
-                if result in (lib.ALPHA_OK, lib.ALPHA_STOPPED):
-                    return True
-                if deadline is not None and monotonic() >= deadline:
-                    return False
-        finally:
-            lib.alpha_waiter_free(waiter)
+        self._workers.about_to_block()
+        deadline = None if timeout is None else monotonic() + timeout
+        while True:
+            slice_ns = PATIENCE_NS
+            if deadline is not None:
+                slice_ns = max(0, min(slice_ns, int((deadline - monotonic()) * 1e9)))
+            result = lib.alpha_wait(waiter, slice_ns)
+            if result in (lib.ALPHA_OK, lib.ALPHA_STOPPED):
+                return True
+            if deadline is not None and monotonic() >= deadline:
+                return False
 
     def _end(self) -> None:
         with self._cortex.lock:
@@ -279,7 +301,7 @@ class Circuit(LaneCircuit):
 
     def _open_ingress(self) -> Any:
         if not self._handle:
-            return self._queue
+            return super()._open_ingress()
         self._cortex.check(lib.alpha_circuit_adopt(self._handle))
         tail = self._join_lanes()
         self._transit = deque()
@@ -288,7 +310,10 @@ class Circuit(LaneCircuit):
             self._transit.extend(self._received(items, count))
         if tail.more() or self._transit:
             self._claim()
-        return tail
+        if not self._closing:
+            return tail
+        self._end_queue()
+        return self._ingress
 
     def _more(self) -> bool:
         tail = self._tail

@@ -109,6 +109,7 @@ class AlphaCortex(Cortex):
             "pipes": self.workers.pipes.value() + native.pipes,
             "workers": native.workers + self.workers.count(),
             "faults": self.faults.count.value(),
+            "rebuilds": self.rebuilds.value(),
             "engine_bytes": native.engine_bytes,
             "engine_used_bytes": native.used_bytes,
             "engine_cached_bytes": native.cached_bytes,

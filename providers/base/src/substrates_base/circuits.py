@@ -6,36 +6,57 @@ supplies; everything else in the contract is built on them here, once.
 
 from __future__ import annotations
 
-import functools
-import inspect
 import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
-from types import TracebackType
+from time import perf_counter_ns
+from types import TracebackType, UnionType
 from typing import TYPE_CHECKING, Any, Self
 
 import substrates
-from substrates import ClosedFault, ConfigurationError, ContextError, ProviderMismatchFault
+from substrates import ClosedFault, ConfigurationError, ContextError, ProviderMismatchFault, Pulse, Routing
 from substrates.absent import UNSET, present
+from substrates.duration import nanoseconds
 from substrates.kernel import Binding, Kernel, Lane
+from substrates.receptor import checked_function, receive_of
+from substrates.recipe import whole
 
 from .currents import Current
 from .names import Name
 from .pipes import FanOut, Pipe
 from .subjects import Subject, subject_of
+from .times import Time
 
 if TYPE_CHECKING:
+    from .banks import Bank
+    from .basins import Basin
+    from .cells import Cell
+    from .conduits import Conduit
     from .cortex import Cortex
+    from .pins import Pin
+    from .ports import Port
+    from .sinks import Sink
+    from .subscribers import Subscriber
+    from .tickers import Ticker
 
-__all__ = ["Circuit", "checked_timeout", "discard"]
+__all__ = ["Circuit", "checked_routing", "checked_timeout", "checked_witness", "discard", "is_witness"]
 
 
 class Circuit(substrates.Circuit):
     """A circuit of some engine; see `substrates.Circuit`."""
 
-    __slots__ = ("__weakref__", "_closing", "_cortex", "_current", "_end_queued", "_name", "_subject")
+    __slots__ = (
+        "__weakref__",
+        "_closing",
+        "_cortex",
+        "_current",
+        "_end_queued",
+        "_name",
+        "_subject",
+        "_time",
+    )
 
     def __init__(self, cortex: Cortex, name: Name) -> None:
         self._cortex = cortex
@@ -44,6 +65,7 @@ class Circuit(substrates.Circuit):
         self._current: Current | None = None
         self._closing = False
         self._end_queued = False
+        self._time: Time | None = None
 
     # -- identity
 
@@ -101,7 +123,7 @@ class Circuit(substrates.Circuit):
                 )
             self._require_open("pipe")
             return own if own._circuit is self else self._forwarding_pipe(None, (own,))
-        receive = _callback(target)
+        receive = receive_of(target, "pipe")
         if receive is not None:
             self._require_open("pipe")
             return self._receptor_pipe(name, receive, scalar)
@@ -132,16 +154,7 @@ class Circuit(substrates.Circuit):
         Raises:
             ProviderMismatchFault: a pipe of another provider, or a look-alike.
         """
-        if isinstance(target, Pipe) and target._circuit._cortex is self._cortex:
-            return target
-        if isinstance(target, substrates.Pipe) or (hasattr(target, "emit") and hasattr(target, "subject")):
-            raise ProviderMismatchFault(
-                self.subject,
-                operation,
-                f"{operation}({target!r}): a pipe of another provider given to {self._cortex.provider!r};"
-                " create the pipe from the same cortex",
-            )
-        return None
+        return self._cortex.own_pipe(target, operation, self.subject)
 
     @staticmethod
     def _no_lane(lane: Any) -> None:
@@ -156,7 +169,145 @@ class Circuit(substrates.Circuit):
                 self.subject, operation, f"{operation}: circuit '{self._name}' is closed; make a new circuit"
             )
 
+    # -- named channels
+
+    def conduit(self, *arguments: Any, routing: Any = Routing.PIPE) -> Conduit:
+        from .conduits import Conduit
+
+        name = self._name_and_witness("conduit", arguments)
+        checked_routing(routing, "conduit")
+        self._require_open("conduit")
+        return Conduit(self, name, routing)
+
+    def bank(self, *arguments: Any, routing: Any = Routing.PIPE) -> Bank:
+        from .banks import Bank
+
+        if len(arguments) > 1:
+            raise TypeError(f"bank takes at most a class, {len(arguments)} arguments were given")
+        for witness in arguments:
+            checked_witness(witness, "bank")
+        checked_routing(routing, "bank")
+        self._require_open("bank")
+        return Bank(self, routing)
+
+    def subscriber(self, name: Any, callback: Any, /) -> Subscriber:
+        from .lookups import Pool
+        from .subscribers import Subscriber
+
+        own = self._cortex.names.given(name, "subscriber", self.subject)
+        present(callback, "subscriber", "callback")
+        if isinstance(callback, substrates.Pool):
+            if not self._cortex.owns(callback):
+                raise self._mismatch("subscriber", "callback", callback, "a pool")
+            pool: Pool = callback  # type: ignore[assignment]
+            call = lambda subject, registrar: registrar.register(pool.get(subject))  # noqa: E731
+        else:
+            if not callable(callback) and hasattr(callback, "get") and hasattr(callback, "pool"):
+                raise self._mismatch("subscriber", "callback", callback, "a pool")
+            call = checked_function(callback, "subscriber", "callback")
+        self._require_open("subscriber")
+        return Subscriber(self, own, call)
+
+    def sink(self, *arguments: Any) -> Sink:
+        from .sinks import Sink
+
+        name, endpoint = self._given("sink", arguments, "endpoint")
+        own = self._cortex.pipe_given(endpoint, "sink", "endpoint", self.subject)
+        self._require_open("sink")
+        return Sink(self, name, own)
+
+    # -- values that are kept
+
+    def basin(self, *arguments: Any) -> Basin:
+        from .basins import Basin
+
+        if len(arguments) not in (1, 2):
+            raise TypeError(
+                f"basin takes a class, if any, and a capacity, {len(arguments)} arguments were given"
+            )
+        if len(arguments) == 2:
+            checked_witness(arguments[0], "basin")
+        capacity = whole(arguments[-1], 1, "basin", "capacity")
+        self._require_open("basin")
+        return Basin(self, capacity)
+
+    def cell(self, *arguments: Any) -> Cell:
+        from .cells import Cell
+
+        name, initial = self._given("cell", arguments, "initial")
+        self._require_open("cell")
+        return Cell(self, name, initial)
+
+    def port(self, *arguments: Any) -> Port:
+        from .ports import Port
+
+        name, initial = self._given("port", arguments, "initial")
+        self._require_open("port")
+        return Port(self, name, initial)
+
+    def pin(self, *arguments: Any) -> Pin:
+        from .pins import Pin
+
+        name, initial = self._given("pin", arguments, "initial")
+        self._require_open("pin")
+        return Pin(self, name, initial)
+
+    def ticker(self, *arguments: Any) -> Ticker:
+        from .tickers import Ticker
+
+        name, interval, target = self._given("ticker", arguments, "interval", "target")
+        own = self._cortex.pipe_given(target, "ticker", "target", self.subject)
+        interval_ns = nanoseconds(interval, "ticker", "interval")
+        self._require_open("ticker")
+        return Ticker(self, name, interval_ns, own)
+
+    # -- arguments of the factories
+
+    def _given(self, operation: str, arguments: tuple[Any, ...], *parameters: str) -> tuple[Any, ...]:
+        """Return the name, this circuit's unless one is given first, and the other arguments."""
+        surplus = len(arguments) - len(parameters)
+        if surplus not in (0, 1):
+            raise TypeError(
+                f"{operation} takes a name, if any, and {', '.join(parameters)};"
+                f" {len(arguments)} arguments were given"
+            )
+        name = self._cortex.names.given(arguments[0], operation, self.subject) if surplus else self._name
+        others = arguments[surplus:]
+        for parameter, value in zip(parameters, others, strict=True):
+            present(value, operation, parameter)
+        return (name, *others)
+
+    def _name_and_witness(self, operation: str, arguments: tuple[Any, ...]) -> Name:
+        """Return the name of a factory that takes a name and a class, each if any."""
+        if len(arguments) > 2:
+            raise TypeError(f"{operation} takes at most a name and a class, {len(arguments)} were given")
+        if len(arguments) == 1 and is_witness(arguments[0]):
+            return self._name
+        name = self._name
+        if arguments:
+            name = self._cortex.names.given(arguments[0], operation, self.subject)
+        if len(arguments) == 2:
+            checked_witness(arguments[1], operation)
+        return name
+
+    def _mismatch(self, operation: str, parameter: str, given: Any, kind: str) -> ProviderMismatchFault:
+        return ProviderMismatchFault(
+            self.subject,
+            operation,
+            f"{operation}({parameter}={given!r}): {kind} of another provider given to"
+            f" {self._cortex.provider!r}; create it from the same cortex",
+        )
+
     # -- lifetime
+
+    def pulse(self) -> Pulse | None:
+        self._outside("pulse")
+        start = perf_counter_ns()
+        probed = self._probe()
+        if probed is None:
+            return None
+        enqueued, dequeued = probed
+        return Pulse(start, enqueued, dequeued, perf_counter_ns())
 
     def wait(self, timeout: float | timedelta | None = None) -> None:
         seconds = checked_timeout(timeout)
@@ -173,10 +324,22 @@ class Circuit(substrates.Circuit):
             # In this order, so that a call which an interrupt cuts short can be repeated.
             with self._cortex.lock:
                 self._closing = True
+            if self._time is not None:
+                self._time.stop()
             self._end()
             self._end_queued = True
         if wait:
             self._barrier(None)
+
+    def _timing(self) -> Time:
+        """Return where this circuit takes its time from."""
+        time = self._time
+        if time is None:
+            with self._cortex.lock:
+                time = self._time
+                if time is None:
+                    time = self._time = Time(self._cortex.clock)
+        return time
 
     def _outside(self, operation: str) -> None:
         if self._inside():
@@ -238,6 +401,21 @@ class Circuit(substrates.Circuit):
         """Wait until all work accepted before is done; while closing, until the end. False on a time-out."""
 
     @abstractmethod
+    def _probe(self) -> tuple[int, int] | None:
+        """Send a probe behind all accepted work and wait until it has run; None once the circuit has ended.
+
+        Returns:
+            When it had its place in the order and when its turn came, by `time.perf_counter_ns`.
+        """
+
+    @abstractmethod
+    def _now(self) -> int:
+        """Return the processing time of what is being received, by this circuit's clock; in its context.
+
+        One reading per value from outside, shared by all that it causes (CIRCUIT-TIME-01, -02).
+        """
+
+    @abstractmethod
     def _end(self) -> None:
         """Queue the end behind all accepted work, drop what comes from now on; again is no change."""
 
@@ -250,31 +428,31 @@ def discard(value: Any) -> None:
     """Receive and ignore."""
 
 
-def _callback(receptor: Any) -> Callable[[Any], object] | None:
-    """Return the callable behind a receptor, None if it is none.
+def is_witness(given: Any) -> bool:
+    """Tell whether `given` is a class, or an expression of classes, rather than a value."""
+    return isinstance(given, (type, UnionType)) or hasattr(given, "__origin__") or given is Any
+
+
+def checked_witness(given: Any, operation: str) -> None:
+    """Refuse what is no class.
 
     Raises:
-        ConfigurationError: a coroutine function, whose coroutines nobody would await.
+        AbsentValueError: None.
+        TypeError: of another kind.
     """
-    receive: Any = getattr(receptor, "receive", None)
-    if not callable(receive):
-        if not callable(receptor):
-            return None
-        receive = receptor
-    # What is called in the end: of a partial its function, of an instance its __call__.
-    called: Any = receive
-    while isinstance(called, functools.partial):
-        called = called.func
-    if not inspect.isroutine(called):
-        called = getattr(called, "__call__", called)  # noqa: B004
-    called = inspect.unwrap(called)
-    if inspect.iscoroutinefunction(called) or inspect.isasyncgenfunction(called):
-        raise ConfigurationError(
-            f"pipe({receptor!r}): a coroutine function cannot be a receptor, its coroutines would never run;"
-            " schedule them from a plain function with loop.call_soon_threadsafe"
-        )
-    result: Callable[[Any], object] = receive
-    return result
+    if not is_witness(present(given, operation, "type")):
+        raise TypeError(f"{operation}(type={given!r}): a class is required")
+
+
+def checked_routing(routing: Any, operation: str) -> None:
+    """Refuse what is no routing.
+
+    Raises:
+        AbsentValueError: None.
+        TypeError: of another kind.
+    """
+    if not isinstance(present(routing, operation, "routing"), Routing):
+        raise TypeError(f"{operation}(routing={routing!r}): Routing.PIPE or Routing.STEM is required")
 
 
 def checked_timeout(timeout: float | timedelta | None) -> float | None:

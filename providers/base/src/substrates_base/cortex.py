@@ -11,17 +11,24 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import substrates
-from substrates import ForkedProcessError
+from substrates import Clock, Fiber, Flow, ForkedProcessError, ProviderMismatchFault, Recipe
 from substrates import Subject as AnySubject
-from substrates.absent import UNSET, Unset
+from substrates.absent import UNSET, Unset, present
+from substrates.receptor import checked_function
 
-from .circuits import Circuit
+from .circuits import Circuit, checked_witness, is_witness
+from .clocks import SystemClock
+from .components import Component
+from .counts import Count
 from .currents import Current, Currents
 from .faults import Faults
+from .lookups import Pool
 from .names import Name, Names
+from .pipes import Pipe
 from .scopes import Scope
 from .states import Slot, State, made_slot
 from .subjects import Subject, renew_lock
+from .times import Time
 
 __all__ = ["Cortex"]
 
@@ -35,6 +42,8 @@ class Cortex(substrates.Cortex):
         names: the table of interned names.
         currents: per thread, the context that it runs.
         faults: where failures of client code go.
+        clock: the system's, which circuits have that were given none.
+        rebuilds: how often channels have made out anew who receives their emissions.
         lock: orders rare changes of its components (first subjects, closing); re-entrant, because a
             signal handler or a finalizer may come in at any point.
         forked: whether this process is a forked child, in which nothing runs.
@@ -43,14 +52,18 @@ class Cortex(substrates.Cortex):
     def __init__(self, provider: str) -> None:
         self._provider = provider
         self.names = Names(provider)
+        self._known_name = self.names.known
         self.currents = Currents()
         self.faults = Faults()
+        self.clock = SystemClock()
+        self.rebuilds = Count()
         self.lock = threading.RLock()
         self.forked = False
         self._subject = Subject(substrates.Cortex, self.names.intern("cortex"), None)
         self.names.owned_by(self._subject)
         self.circuit_name = self.names.intern("circuit")
         self.scope_name = self.names.intern("scope")
+        atexit.register(_call_if_alive(self.clock, SystemClock.stop))
         atexit.register(_call_if_alive(self, Cortex._stop))
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=_call_if_alive(self, Cortex._in_forked_child))
@@ -63,12 +76,19 @@ class Cortex(substrates.Cortex):
     def subject(self) -> Subject:
         return self._subject
 
-    def circuit(self, name: substrates.Name | str | Unset = UNSET, /) -> Circuit:
+    def circuit(
+        self, name: substrates.Name | str | Unset = UNSET, /, *, clock: Clock | Unset = UNSET
+    ) -> Circuit:
         if self.forked:
             self.check_process()
-        if name is UNSET:
-            return self._new_circuit(self.circuit_name)
-        return self._new_circuit(self.names.given(name, "circuit", self._subject))
+        own = self.circuit_name if name is UNSET else self.names.given(name, "circuit", self._subject)
+        if isinstance(clock, Unset):
+            return self._new_circuit(own)
+        if not isinstance(present(clock, "circuit", "clock"), Clock):
+            raise TypeError(f"circuit(clock={clock!r}): a Clock is required")
+        circuit = self._new_circuit(own)
+        circuit._time = Time(clock)
+        return circuit
 
     def scope(self, name: substrates.Name | str | Unset = UNSET, /) -> Scope:
         return Scope(self, self.given_name(name, "scope", self._subject, self.scope_name), None)
@@ -78,6 +98,8 @@ class Cortex(substrates.Cortex):
         return circuit.current if circuit is not None else self.currents.own(self.names, self._subject)
 
     def name(self, path: Any, mapper: Callable[[Any], str] | Unset = UNSET, /) -> Name:
+        if type(path) is str and mapper is UNSET:
+            return self._known_name(path) or self.names.intern(path)
         return self.names.make(path, mapper)
 
     def state(self) -> State:
@@ -85,6 +107,82 @@ class Cortex(substrates.Cortex):
 
     def slot(self, *arguments: Any, type: Any = UNSET) -> Slot:
         return made_slot(self.names, "slot", arguments, type)
+
+    def pool(self, function: Callable[[Any], Any], /) -> Pool:
+        from .lookups import RootPool
+
+        return RootPool(self, checked_function(function, "pool", "function"))
+
+    def fiber(self, *arguments: Any) -> Fiber[Any]:
+        if len(arguments) > 1:
+            raise TypeError(f"fiber takes at most a class, {len(arguments)} arguments were given")
+        for witness in arguments:
+            checked_witness(witness, "fiber")
+        return Fiber(self)
+
+    def flow(self, *arguments: Any) -> Flow[Any, Any]:
+        if len(arguments) > 1:
+            raise TypeError(f"flow takes at most a fiber or a class, {len(arguments)} arguments were given")
+        start: Flow[Any, Any] = Flow(self)
+        for given in arguments:
+            if not is_witness(given):
+                start = Flow(self, start._own(given, Fiber, "flow", "fiber").stages)
+        return start
+
+    def attach(self, recipe: Recipe[Any, Any], target: Any, /) -> Pipe:
+        from .recipes import attach
+
+        return attach(self, recipe, target)
+
+    def recipe_source(self, recipe: Recipe[Any, Any], /) -> str:
+        from .recipes import source
+
+        return source(self, recipe)
+
+    def owns(self, component: object, /) -> bool:
+        if isinstance(component, (Pipe, Component)):
+            return component._circuit._cortex is self
+        if isinstance(component, (Circuit, Scope, Pool)) or type(component) in (Fiber, Flow):
+            return component._cortex is self  # type: ignore[attr-defined]
+        if isinstance(component, Slot):
+            return component._name._names is self.names
+        if isinstance(component, (Name, State)):
+            return component._names is self.names
+        if isinstance(component, Current):
+            component = component.subject
+        if isinstance(component, Subject):
+            return component.extremity is self._subject
+        return component is self
+
+    def own_pipe(self, target: Any, operation: str, receiver: AnySubject[Any]) -> Pipe | None:
+        """Return `target` if it is a pipe of this cortex, None if it is no pipe.
+
+        Raises:
+            ProviderMismatchFault: a pipe of another provider, or a look-alike.
+        """
+        if isinstance(target, Pipe) and target._circuit._cortex is self:
+            return target
+        if isinstance(target, substrates.Pipe) or (hasattr(target, "emit") and hasattr(target, "subject")):
+            raise ProviderMismatchFault(
+                receiver,
+                operation,
+                f"{operation}({target!r}): a pipe of another provider given to {self._provider!r};"
+                " create the pipe from the same cortex",
+            )
+        return None
+
+    def pipe_given(self, target: Any, operation: str, parameter: str, receiver: AnySubject[Any]) -> Pipe:
+        """Return the pipe that a caller gave to `operation` of `receiver`.
+
+        Raises:
+            AbsentValueError: None.
+            ProviderMismatchFault: a pipe of another provider, or a look-alike.
+            TypeError: no pipe.
+        """
+        own = self.own_pipe(present(target, operation, parameter), operation, receiver)
+        if own is None:
+            raise TypeError(f"{operation}({parameter}={target!r}): a pipe is required")
+        return own
 
     def on_fault(self, hook: Callable[[Any, BaseException], object] | None, /) -> None:
         if hook is not None and not callable(hook):
@@ -130,12 +228,11 @@ class Cortex(substrates.Cortex):
         # Another thread may have held these when the process forked; it does not exist here.
         self.forked = True
         self.lock = threading.RLock()
-        self.names.renew_lock()
         renew_lock()
 
 
-def _call_if_alive(cortex: Cortex, method: Callable[[Any], None]) -> Callable[[], None]:
-    reference = weakref.ref(cortex)
+def _call_if_alive(component: object, method: Callable[[Any], None]) -> Callable[[], None]:
+    reference = weakref.ref(component)
     name = method.__name__
 
     def call() -> None:

@@ -45,7 +45,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from time import monotonic
+from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from substrates.kernel import Lane
@@ -54,6 +54,7 @@ from .circuits import Circuit
 from .counts import Live
 from .names import Name
 from .pipes import Pipe
+from .subjects import Subject
 
 if TYPE_CHECKING:
     from .cortex import Cortex
@@ -253,11 +254,16 @@ _dropping = _Dropping()
 class _Job:
     """Stands in a queue where a pipe stands."""
 
-    __slots__ = ("_call", "subject")
+    __slots__ = ("_call", "_circuit")
 
     def __init__(self, call: Callable[[], object], circuit: LaneCircuit) -> None:
         self._call = call
-        self.subject = circuit
+        self._circuit = circuit
+
+    @property
+    def subject(self) -> Subject:
+        """The circuit's, whose failure it would be."""
+        return self._circuit.subject
 
     def _receive(self, value: Any) -> None:
         self._call()
@@ -273,8 +279,25 @@ class _Barrier:
         self.gate.acquire()
 
     def _receive(self, value: Any) -> None:
-        with suppress(RuntimeError):  # it may stand in the queue twice, see _append_barrier
+        with suppress(RuntimeError):  # it may stand in the queue twice, see _admit_barrier
             self.gate.release()
+
+    _discarded = _receive
+
+
+class _Probe(_Barrier):
+    """A barrier that notes when its turn came, or when the circuit's end came instead."""
+
+    __slots__ = ("dequeued_ns",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dequeued_ns: int | None = None
+
+    def _receive(self, value: Any) -> None:
+        if self.dequeued_ns is None:
+            self.dequeued_ns = perf_counter_ns()
+        super()._receive(value)
 
     _discarded = _receive
 
@@ -314,6 +337,7 @@ class LaneCircuit(Circuit):
         self._current = None
         self._closing = False
         self._end_queued = False
+        self._time = None
         self._workers = workers
         workers.circuits.born()
         self._runner: int | None = None
@@ -330,11 +354,11 @@ class LaneCircuit(Circuit):
                     self._queue = deque()
                     self._permit = allocate_lock()
                     self._running = allocate_lock()
-                    self._ingress = _dropping if self._closing else self._open_ingress()
+                    self._ingress = self._open_ingress()
 
     def _open_ingress(self) -> Any:
         """Return what emitters append to; for engines with a queue of their own in front."""
-        return self._queue
+        return _dropping if self._closing else self._queue
 
     def _receptor_pipe(self, name: Name | None, receive: Callable[[Any], object], lane: Lane) -> Pipe:
         self._open_lane()
@@ -363,6 +387,8 @@ class LaneCircuit(Circuit):
             raise
 
     def _job(self, call: Callable[[], object]) -> None:
+        if self._closing and self._ingress is None:
+            return
         self._open_lane()
         self._admit((_Job(call, self), None))
 
@@ -374,15 +400,39 @@ class LaneCircuit(Circuit):
         if self._ingress is None or self._ended:
             return True
         barrier = _Barrier()
-        self._append_barrier((barrier, None))
-        if not self._scheduled:
-            self._claim()
+        self._admit_barrier(barrier)
+        return self._reached(barrier, timeout)
+
+    def _probe(self) -> tuple[int, int] | None:
+        self._cortex.check_process()
+        if self._ended or (self._ingress is None and self._closing):
+            return None
+        if self._ingress is None:  # nothing can be waited for
+            return perf_counter_ns(), perf_counter_ns()
+        probe = _Probe()
+        self._admit_barrier(probe)
+        enqueued_ns = perf_counter_ns()
+        self._reached(probe, None)
+        return None if probe.dequeued_ns is None else (enqueued_ns, probe.dequeued_ns)
+
+    def _reached(self, barrier: _Barrier, timeout: float | None) -> bool:
+        """Wait until the turn of a barrier has come; False on a time-out."""
         if self._ended or self._workers.stopped:
             return True
         self._workers.about_to_block()
         return barrier.gate.acquire(timeout=-1 if timeout is None else min(timeout, threading.TIMEOUT_MAX))
 
-    def _append_barrier(self, item: tuple[Any, Any]) -> None:
+    def _now(self) -> int:
+        time = self._time or self._timing()
+        reading = time.reading
+        if reading is None:
+            reading = time.reading = time.clock.now()
+            self._queue.extendleft((None, time))
+        return reading
+
+    def _admit_barrier(self, barrier: _Barrier) -> None:
+        """Give a barrier its place in the order."""
+        item = (barrier, None)
         if self._closing:
             # The ingress drops everything by now; behind the end, the barrier opens with it.
             self._queue.extend(item)
@@ -390,12 +440,18 @@ class LaneCircuit(Circuit):
             self._ingress.extend(item)
             if self._closing:
                 self._queue.extend(item)
+        if not self._scheduled:
+            self._claim()
 
     def _end(self) -> None:
         with self._cortex.lock:
             if self._ingress is None:
                 self._ended = True
                 return
+        self._end_queue()
+
+    def _end_queue(self) -> None:
+        """Queue the end behind all that is in the queue; what comes from now on is dropped."""
         self._queue.extend((_Job(self._finish, self), None))
         self._ingress = _dropping
         if not self._scheduled and not self._cortex.forked:
@@ -507,6 +563,10 @@ class LanePipe(Pipe):
     def __del__(self) -> None:
         self._circuit._workers.pipes.died()
 
+    @property
+    def _direct(self) -> Callable[[Any], object]:
+        return self._receive
+
     def emit(self, value: Any, /) -> None:
         if value is None:
             Lane.OBJECT.admit(value)
@@ -533,6 +593,10 @@ class ScalarPipe(LanePipe):
     @property
     def lane(self) -> Lane:
         return self._lane
+
+    @property
+    def _direct(self) -> Callable[[Any], object]:
+        return self.emit
 
     def emit(self, value: Any, /) -> None:
         self._circuit._admit((self, self._lane.admit(value)))

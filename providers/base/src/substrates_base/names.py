@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import threading
 from collections.abc import Callable, Iterable
 from enum import Enum
 from typing import Any
@@ -90,14 +89,15 @@ def _restore(provider: str, path: str) -> substrates.Name:
 class Names:
     """The table of one cortex.
 
-    Reads are one dictionary lookup without a lock; the lock orders insertions, so that racing threads get
-    one object (NAME-INTERN-07).
+    There is no lock: `dict.setdefault` is one atomic step on every build of CPython, for keys of exactly the
+    type `str`, so that racing threads get one object (NAME-INTERN-07).
     """
 
     def __init__(self, provider: str) -> None:
         self.provider = provider
-        self._lock = threading.Lock()
         self._table: dict[str, Name] = {}
+        self.known = self._table.get
+        """Return the name of a dotted path if there is one, else None."""
         self._subject: Subject[Any] | None = None
 
     def owned_by(self, subject: Subject[Any]) -> None:
@@ -110,10 +110,6 @@ class Names:
         if self._subject is None:
             raise TypeError("the cortex is not ready")
         return self._subject
-
-    def renew_lock(self) -> None:
-        """In a forked child, get a lock that nobody holds."""
-        self._lock = threading.Lock()
 
     def intern(self, path: str) -> Name:
         """Return the name of a dotted path.
@@ -183,6 +179,8 @@ class Names:
             if isinstance(source, type) or inspect.isroutine(source):
                 return (f"{source.__module__}.{source.__qualname__}",)
         if isinstance(source, (str, bytes, bytearray)) or not isinstance(source, Iterable):
+            if hasattr(source, "part") and hasattr(source, "enclosure"):
+                self.given(source, "name")  # refuses the look-alike of a name
             raise TypeError(
                 f"name({source!r}): give a path, a name, a class, a function or an iterable of paths"
             )
@@ -201,6 +199,12 @@ class Names:
         return self.given(name, "name")
 
     def _insert(self, path: str) -> Name:
+        path = str.__str__(path)  # of a subclass the plain string
+        above, _, part = path.rpartition(".")
+        if part and (above or "." not in path):
+            enclosure = self._table.get(above) if above else None
+            if enclosure is not None or not above:
+                return self._table.setdefault(path, Name(self, part, enclosure, path))
         parts = path.split(".")
         if not all(parts):
             raise ConfigurationError(
@@ -216,8 +220,7 @@ class Names:
             at = 0
         for part in parts[at:]:
             full = part if known is None else f"{known._path}.{part}"
-            with self._lock:
-                known = self._table.setdefault(full, Name(self, part, known, full))
+            known = self._table.setdefault(full, Name(self, part, known, full))
         if known is None:
             raise ConfigurationError(f"name({path!r}): no segment")
         return known

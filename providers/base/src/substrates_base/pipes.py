@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import substrates
@@ -41,6 +41,33 @@ class Pipe(substrates.Pipe[Any]):
     @property
     def lane(self) -> Lane:
         return Lane.OBJECT
+
+    @property
+    def _direct(self) -> Callable[[Any], object]:
+        """What to call in the own circuit's context instead of `emit`, to have a value received at once.
+
+        It may raise what the receptor raises. An engine that cannot do that leaves it at `emit`.
+        """
+        return self.emit
+
+    def _recipe_pipe(
+        self,
+        make: Callable[[Callable[[Any], object]], Callable[[Any], object]],
+        subject: Subject,
+        *,
+        apart: bool,
+    ) -> Pipe:
+        """Make a pipe ahead of this one.
+
+        Args:
+            make: given what to call with this pipe's values, returns what receives those of the new one.
+            subject: the new pipe's.
+            apart: whether they are two steps of the circuit instead of one.
+        """
+        receive = make(self.emit if apart else self._direct)
+        pipe = self._circuit._receptor_pipe(subject.name, receive, Lane.OBJECT)
+        pipe._subject = subject
+        return pipe
 
     @property
     def state(self) -> Any:

@@ -11,6 +11,7 @@ from substrates import ClosedFault, ProviderMismatchFault, TemporalError
 from substrates.absent import UNSET, Unset, present
 
 from .circuits import Circuit
+from .components import Resource
 from .names import Name
 from .subjects import Subject
 
@@ -140,7 +141,7 @@ class Scope(substrates.Scope):
 
     def _check(self, resource: Any, operation: str) -> None:
         present(resource, operation, "resource")
-        if not (isinstance(resource, Circuit) and resource._cortex is self._cortex):
+        if not (isinstance(resource, (Circuit, Resource)) and self._cortex.owns(resource)):
             if isinstance(resource, substrates.Resource) or (
                 hasattr(resource, "close") and hasattr(resource, "subject")
             ):

@@ -27,6 +27,7 @@ class ReferenceCortex(Cortex):
             "pipes": self.workers.pipes.value(),
             "workers": self.workers.count(),
             "faults": self.faults.count.value(),
+            "rebuilds": self.rebuilds.value(),
         }
 
     def _new_circuit(self, name: Name) -> Circuit:
