@@ -140,8 +140,68 @@ def test_coverage_counts_rules_and_tells_why_some_have_no_test(tmp_path: Path) -
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "CIRCUIT-TRANSIT" in done.stdout
-    assert "type arrives with issue 3: Ticker" in done.stdout
+    assert "no test: documentation; the reader's to judge" in done.stdout
     assert "NO REASON GIVEN" not in done.stdout
+    assert "(100.0 %)" in next(line for line in done.stdout.splitlines() if line.startswith("MUST"))
+
+
+def test_coverage_fails_when_too_few_rules_have_a_test(tmp_path: Path) -> None:
+    done = _tck(tmp_path, "coverage", "--least-should", "100")
+
+    assert done.returncode == 1
+
+
+def test_run_writes_a_certificate(tmp_path: Path) -> None:
+    done = _tck(tmp_path, "run", "-q", "reference", "-k", FEW, "--certificate", "c.md")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = (tmp_path / "c.md").read_text()
+    assert "no certificate: a part of the kit ran" in text
+    assert "| passed | 5 of 5 |" in text
+
+
+def test_known_failures_are_strict(tmp_path: Path) -> None:
+    (tmp_path / "known.txt").write_text(
+        "suite/test_order.py::test_one_callers_emissions_arrive_in_order  # they do not\n"
+    )
+
+    done = _tck(tmp_path, "run", "-q", "reference", "-k", FEW, "--known-failures", "known.txt")
+
+    assert done.returncode == 1
+    assert "is listed as a known failure, but passes" in done.stdout
+
+
+def test_soak_compares_with_the_model_and_tells_its_seed(tmp_path: Path) -> None:
+    done = _tck(tmp_path, "soak", "reference", "--minutes", "0.001", "--seed", "7")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "--seed 7" in done.stdout
+    assert "reference: 100 programs, several producers" in done.stdout
+    assert "no difference from the model" in done.stdout
+
+
+def test_soak_prints_a_program_that_differs_as_a_script(tmp_path: Path) -> None:
+    command = (
+        "from substrates import spi; from substrates_tck.faults.plugin import MUTANTS, ToyProvider;"
+        "[spi.register(each.name, ToyProvider(each.name, each)) for each in MUTANTS];"
+        "from substrates_tck.cli import main;"
+        "main(['soak', 'toy-depth-first', '--minutes', '0.001', '--seed', '7', '--no-shrink'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", command], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1, done.stdout + done.stderr
+    said, _, script = done.stdout.partition("to be run as it is:\n\n")
+    assert "toy-depth-first differs from the model" in said
+    compile(script.split("toy-depth-first: ")[0], "script", "exec")
+
+
+def test_capabilities_are_named_with_their_meaning(tmp_path: Path) -> None:
+    done = _tck(tmp_path, "capabilities")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "native-kernels: runs kernels as machine code" in done.stdout
 
 
 def test_coverage_lists_the_tests_of_an_area(tmp_path: Path) -> None:
@@ -225,7 +285,7 @@ def test_fixtures_serve_a_providers_own_tests(tmp_path: Path) -> None:
     assert "test_own[reference] PASSED" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["run", "coverage", "mutants"])
+@pytest.mark.parametrize("command", ["run", "coverage", "mutants", "soak"])
 def test_each_command_explains_itself(command: str, tmp_path: Path) -> None:
     done = _tck(tmp_path, command, "--help")
 

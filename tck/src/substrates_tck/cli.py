@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
+import random
 import sys
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,12 +17,16 @@ from xml.etree import ElementTree as ET
 import click
 
 from . import __version__
-from .catalogue import gaps, reason, rules
-from .runs import WRONG_USE, Run, collect, run
+from .certificate import certificate
+from .coverage import Coverage, cover
+from .known import KnownFailure, MalformedListError, apply, read
+from .manifest import plain, vanished, write
+from .runs import WRONG_USE, Run, Test, collect, run
 
 __all__ = ["main"]
 
 
+LEVELS: Final = ("MUST", "SHOULD", "MAY")
 INTERRUPTED: Final = 130
 """The exit status after Ctrl-C, as shells have it (128 + SIGINT)."""
 
@@ -70,6 +77,19 @@ def main() -> None:
 @click.option(
     "--json", "json_file", type=click.Path(dir_okay=False, path_type=Path), help="Write all results."
 )
+@click.option(
+    "--certificate",
+    "certificate_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a certificate in Markdown; of several providers one after the other.",
+)
+@click.option(
+    "--known-failures",
+    "known_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file of tests that fail and why: 'suite/test_x.py::test_y  # reason' a line. Strict: if one"
+    " passes, that is a failure.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print the summary alone.")
 def run_command(
     names: tuple[str, ...],
@@ -78,15 +98,22 @@ def run_command(
     bound: float | None,
     junit: Path | None,
     json_file: Path | None,
+    certificate_file: Path | None,
+    known_file: Path | None,
     quiet: bool,
 ) -> None:
     """Run the kit on the providers NAMES, by default all that are installed.
 
+    Without -k all tests of the kit have to run: one that has vanished is a failure. Tests are skipped only
+    for want of a capability; what these are, `substrates-tck capabilities` tells.
+
     Exit status: 0 all passed, 1 a test failed or the provider crashed, 2 wrong use.
     """
     chosen = _chosen((*names, *more))
+    known = _known(known_file)
     _check_writable("--junit", junit)
     _check_writable("--json", json_file)
+    _check_writable("--certificate", certificate_file)
     runs = []
     with TemporaryDirectory(prefix="substrates-tck.") as folder:
         reports: list[Path] = []
@@ -103,11 +130,18 @@ def run_command(
             runs.append(run(name, *options, quiet=quiet))
             if runs[-1].status == WRONG_USE:
                 raise click.UsageError(_refusal(runs[-1]))
+            _complete(runs[-1], whole=not expression)
+            idle = apply(runs[-1], known)
+            if idle and not expression:
+                raise click.UsageError(f"{known_file}: there is no test {idle[0].test}")
             _print_run(runs[-1])
         if junit:
             _merge(reports, junit)
     if json_file:
         json_file.write_text(json.dumps(_as_json(runs), indent=1) + "\n", encoding="utf-8")
+    if certificate_file:
+        texts = [certificate(each, whole=not expression) for each in runs]
+        certificate_file.write_text("\n".join(texts), encoding="utf-8")
     sys.exit(0 if all(each.ok for each in runs) else 1)
 
 
@@ -124,6 +158,22 @@ def _chosen(names: tuple[str, ...]) -> list[str]:
         except ProviderNotFoundError as error:
             raise click.UsageError(str(error)) from None
     return chosen
+
+
+def _known(file: Path | None) -> list[KnownFailure]:
+    if file is None:
+        return []
+    try:
+        return read(file)
+    except (MalformedListError, OSError, UnicodeDecodeError) as error:
+        raise click.UsageError(f"--known-failures: {error}") from None
+
+
+def _complete(done: Run, *, whole: bool) -> None:
+    """Add the tests that should have been there, unless only some were asked for."""
+    if whole and done.tests:
+        gone = vanished(plain(test.id, done.provider) for test in done.tests)
+        done.tests += [Test(name, [], False, message="has vanished from the kit") for name in gone]
 
 
 def _check_writable(option: str, file: Path | None) -> None:
@@ -159,8 +209,10 @@ def _print_run(done: Run) -> None:
         click.echo(f"the process was ended by signal {-done.status} during {done.running}")
     elif not done.tests:
         click.echo(f"no test ran: pytest ended with status {done.status}")
-    passed, skipped = done.count("passed"), done.count("skipped")
-    also = f", {skipped} skipped" if skipped else ""
+    passed, skipped, known = done.count("passed"), done.count("skipped"), done.count("known")
+    also = (f", {known} known failures" if known else "") + (f", {skipped} skipped" if skipped else "")
+    for reason, often in Counter(test.message for test in done.tests if test.outcome == "skipped").items():
+        click.echo(f"skipped {often}: {reason}")
     click.echo(
         f"{done.provider}: {passed} of {len(done.tests) - skipped} passed{also}, {done.elapsed_s:.1f} s"
     )
@@ -193,12 +245,50 @@ def _as_json(runs: list[Run]) -> dict[str, object]:
                 "elapsed_s": round(done.elapsed_s, 3),
                 "passed": done.count("passed"),
                 "failed": done.count("failed") + done.count("missing"),
+                "known": done.count("known"),
                 "skipped": done.count("skipped"),
                 "tests": [asdict(test) for test in done.tests],
             }
             for done in runs
         ],
     }
+
+
+@main.command("soak")
+@click.argument("names", nargs=-1)
+@click.option("--minutes", type=_Seconds(), default=10.0, show_default=True, help="For how long.")
+@click.option("--seed", type=click.IntRange(min=0), help="Of the first batch (default: another each time).")
+@click.option(
+    "--bound", type=_Seconds(), default=30.0, show_default=True, help="Seconds that a program waits at most."
+)
+@click.option("--shrink/--no-shrink", default=True, help="Look for the smallest program that differs (yes).")
+def soak_command(
+    names: tuple[str, ...], minutes: float, seed: int | None, bound: float, shrink: bool
+) -> None:
+    """Run generated programs on the providers NAMES, in turns, and compare each with a sequential model.
+
+    A program that fails is printed as a script, as small as it could be made. Exit status: 0 no difference, 1
+    a provider differs from the model.
+    """
+    from .programs.soak import DifferenceError, soak
+
+    chosen = _chosen(names)
+    first = random.SystemRandom().randrange(2**32) if seed is None else seed
+    click.echo(f"{', '.join(chosen)}: {minutes:g} minutes, --seed {first}")
+    # What the programs' receptors raise is wanted, and would bury what is said here.
+    logging.getLogger("substrates").setLevel(logging.CRITICAL)
+    counts: Counter[tuple[str, str]] = Counter()
+    last = first
+    try:
+        for provider, kind, last, count in soak(chosen, minutes * 60, first, bound, shrink=shrink):  # noqa: B007 - told at the end
+            counts[provider, kind] += count
+    except DifferenceError as error:
+        click.echo(f"{error}\n{error.__cause__}")
+        sys.exit(1)
+    finally:
+        for (provider, kind), count in counts.items():
+            click.echo(f"{provider}: {count:,} programs, {kind}")
+    click.echo(f"no difference from the model; seeds {first} to {last}")
 
 
 @main.command("mutants")
@@ -219,7 +309,8 @@ def mutants_command(names: tuple[str, ...]) -> None:
     if names:
         _chosen(names)
     verdicts = judge()
-    killed = sum(verdict.problem is None for verdict in verdicts)
+    faults = {verdict.mutant.name for verdict in verdicts}
+    killed = len(faults - {verdict.mutant.name for verdict in verdicts if verdict.problem is not None})
     for verdict in verdicts:
         state = "killed  " if verdict.problem is None else "SURVIVES"
         click.echo(f"{state}  {verdict.mutant.fault}")
@@ -231,48 +322,75 @@ def mutants_command(names: tuple[str, ...]) -> None:
         done = survivors(name)
         sound = sound and done.ok
         click.echo(f"{name}: {done.count('passed')} of {len(done.tests)} of these tests passed")
-    click.echo(f"{killed} of {len(verdicts)} faults killed")
-    sys.exit(0 if sound and killed == len(verdicts) else 1)
+    click.echo(f"{killed} of {len(faults)} faults killed")
+    sys.exit(0 if sound and killed == len(faults) else 1)
 
 
 @main.command("coverage")
 @click.option("--all", "every", is_flag=True, help="List the rules that have a test too.")
 @click.option("--area", metavar="AREA", help="List one area alone.")
-def coverage_command(every: bool, area: str | None) -> None:
-    """List the rules of the contract with and without a test.
+@click.option("--least-should", type=click.FloatRange(0, 100), default=95.0, help="In percent (95).")
+def coverage_command(every: bool, area: str | None, least_should: float) -> None:
+    """List the rules of the contract with and without a test, and the reasons why not.
 
-    Exit status: 0; 1 if a rule has neither a test nor a reason why not.
+    Rules that exist only because of Java are left out. Exit status: 0 if every MUST rule has a test, the
+    SHOULD rules as many as wanted, and the others a reason; else 1.
     """
-    tests: dict[str, list[str]] = {}
-    for test in collect("-p", "substrates_tck.faults.plugin", "--provider", "toy"):
-        for name in test.rules:
-            tests.setdefault(name, []).append(test.id.partition("[")[0])
-    known, unexplained = gaps(), 0
-    by_area: dict[str, list[str]] = {}
-    counts: dict[str, list[int]] = {}
-    for rule in rules().values():
-        if area and rule.area != area:
-            continue
-        row = counts.setdefault(rule.area, [0, 0, 0, 0])
-        must = 0 if rule.level == "MUST" else 2
-        row[must] += 1
-        mine = sorted(set(tests.get(rule.id, ())))
-        lines = by_area.setdefault(rule.area, [])
-        if mine:
-            row[must + 1] += 1
-            if every:
-                lines.append(f"  {rule.id:<24}{rule.level:<8}{', '.join(mine)}")
-        else:
-            why = reason(rule, known)
-            unexplained += why is None
-            lines.append(f"  {rule.id:<24}{rule.level:<8}no test: {why or 'NO REASON GIVEN'}")
-    click.echo(f"{'area':<18}{'MUST':>12}{'SHOULD, MAY':>14}")
-    for name, (must, tested, other, other_tested) in counts.items():
-        click.echo(f"{name:<18}{f'{tested}/{must}':>12}{f'{other_tested}/{other}':>14}")
-        for line in by_area[name]:
-            click.echo(line)
-    total = [sum(column) for column in zip(*counts.values(), strict=True)] or [0, 0, 0, 0]
-    click.echo(f"{'all':<18}{f'{total[1]}/{total[0]}':>12}{f'{total[3]}/{total[2]}':>14}")
-    if unexplained:
-        click.echo(f"{unexplained} rules have neither a test nor a reason in gaps.tsv")
-    sys.exit(1 if unexplained else 0)
+    done = cover(_collected(), area)
+    if not done.areas:
+        raise click.UsageError(f"there is no area {area}")
+    click.echo(f"{'area':<18}{'tests':>7}{'MUST':>12}{'SHOULD':>10}{'MAY':>8}")
+    for name, here in done.areas.items():
+        levels = [f"{here.count(level, tested=True)}/{here.count(level, tested=False)}" for level in LEVELS]
+        click.echo(f"{name:<18}{len(here.tests):>7}{levels[0]:>12}{levels[1]:>10}{levels[2]:>8}")
+        for rule, tests in here.rules.items():
+            if tests and every:
+                click.echo(f"  {rule.id:<24}{rule.level:<8}{', '.join(tests)}")
+            elif not tests:
+                why = done.reasons[rule.id] or "NO REASON GIVEN"
+                click.echo(f"  {rule.id:<24}{rule.level:<8}no test: {why}")
+    shares = [_share(done, level) for level in LEVELS]
+    for level, share in zip(LEVELS, shares, strict=True):
+        tested, there = done.count(level, tested=True), done.count(level, tested=False)
+        click.echo(f"{level:<8}{tested} of {there} rules have a test ({share:.1f} %)")
+    click.echo(f"{done.cases} tests a provider")
+    for name in done.unexplained:
+        click.echo(f"{name} has neither a test nor a reason in gaps.tsv")
+    sys.exit(0 if shares[0] == 100 and shares[1] >= least_should and not done.unexplained else 1)
+
+
+def _share(done: Coverage, level: str) -> float:
+    there = done.count(level, tested=False)
+    return 100 * done.count(level, tested=True) / there if there else 100.0
+
+
+def _collected() -> list[Test]:
+    return collect("-p", "substrates_tck.faults.plugin", "--provider", "toy")
+
+
+@main.command("list")
+@click.option("--write", "keep", is_flag=True, help="Make them the tests that every run must have.")
+def list_command(keep: bool) -> None:
+    """List the tests of the kit with their rules."""
+    tests = {plain(test.id, "toy"): test.rules for test in _collected()}
+    if keep:
+        write(tests)
+        click.echo(f"{len(tests)} tests")
+        return
+    for name in sorted(tests):
+        click.echo(f"{name}  {', '.join(tests[name])}")
+
+
+@main.command("capabilities")
+def capabilities_command() -> None:
+    """Say what a provider may be capable of, and which of the installed ones is.
+
+    A test asks for a capability, never for a product; without it the test is skipped.
+    """
+    from substrates import spi
+
+    listings = spi.installed()
+    for name, meaning in spi.CAPABILITIES.items():
+        having = ", ".join(each.name for each in listings if name in each.capabilities) or "none"
+        click.echo(f"{name}: {meaning}")
+        click.echo(f"    of the providers installed here: {having}")

@@ -10,8 +10,9 @@ from typing import Any, Protocol, TypeVar
 import pytest
 
 import substrates
-from substrates import Circuit, Cortex, Name
+from substrates import Circuit, Clock, Cortex, ManualClock, Name
 
+from .vectors import Check, Refusal, Refused, TimedVector, Vector, confirm, play, refuse
 from .waits import Background, Event, Gate, Settle, Task, Together, settle, until
 
 __all__ = [
@@ -22,7 +23,9 @@ __all__ = [
     "Until",
     "background",
     "bound_s",
+    "check",
     "circuit",
+    "clock",
     "cortex",
     "eventually",
     "gate",
@@ -30,6 +33,8 @@ __all__ = [
     "new_circuit",
     "new_event",
     "new_gate",
+    "refused",
+    "timed",
     "together",
     "wait",
 ]
@@ -46,8 +51,8 @@ NewGate = Callable[[], Gate]
 class NewCircuit(Protocol):
     """Makes a circuit that is closed at the end of the test."""
 
-    def __call__(self, name: str | Name | None = None, /) -> Circuit:
-        """Make it, with a name or without."""
+    def __call__(self, name: str | Name | None = None, /, clock: Clock | None = None) -> Circuit:
+        """Make it, with a name and a clock, or without."""
 
 
 class Until(Protocol):
@@ -75,8 +80,9 @@ def new_circuit(request: pytest.FixtureRequest, cortex: Cortex, bound_s: float) 
     """Make circuits that are closed at the end of the test, and must then end in time."""
     made: list[Circuit] = []
 
-    def new(name: str | Name | None = None, /) -> Circuit:
-        made.append(cortex.circuit() if name is None else cortex.circuit(name))
+    def new(name: str | Name | None = None, /, clock: Clock | None = None) -> Circuit:
+        names = () if name is None else (name,)
+        made.append(cortex.circuit(*names) if clock is None else cortex.circuit(*names, clock=clock))
         return made[-1]
 
     yield new
@@ -91,6 +97,18 @@ def new_circuit(request: pytest.FixtureRequest, cortex: Cortex, bound_s: float) 
 def circuit(new_circuit: NewCircuit) -> Circuit:
     """Return a new circuit named ``tck.circuit``."""
     return new_circuit("tck.circuit")
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """Return a clock that stands still until the test moves it."""
+    return ManualClock(1_000_000_000)
+
+
+@pytest.fixture
+def timed(new_circuit: NewCircuit, clock: ManualClock) -> Circuit:
+    """Return a new circuit named ``tck.timed``, with `clock`."""
+    return new_circuit("tck.timed", clock=clock)
 
 
 @pytest.fixture
@@ -112,6 +130,31 @@ def eventually(bound_s: float) -> Until:
         until(condition, what, bound_s)
 
     return wait_until
+
+
+@pytest.fixture
+def check(cortex: Cortex, new_circuit: NewCircuit, clock: ManualClock, wait: Settle) -> Check:
+    """Return a function that fails unless a vector holds; timed vectors get a circuit with `clock`."""
+
+    def check_vector(vector: Vector, /) -> None:
+        recipe = vector.recipe(cortex)
+        if isinstance(vector, TimedVector):
+            received = play(recipe, [vector.inputs], new_circuit("tck.timed", clock=clock), wait, clock)
+        else:
+            received = play(recipe, [vector.inputs], new_circuit("tck.circuit"), wait)
+        confirm(vector, received[0])
+
+    return check_vector
+
+
+@pytest.fixture
+def refused(cortex: Cortex) -> Refused:
+    """Return a function that fails unless a call is refused as it must be."""
+
+    def check_refusal(refusal: Refusal, /) -> None:
+        refuse(refusal, cortex)
+
+    return check_refusal
 
 
 @pytest.fixture

@@ -8,23 +8,58 @@ from types import TracebackType
 from typing import Any, Self
 
 import substrates
-from substrates import Circuit, Current, Name, Pipe, Slot, SlotType, State, Subject, kernel
+from substrates import (
+    Cell,
+    Circuit,
+    Current,
+    Fiber,
+    Flow,
+    Name,
+    Pipe,
+    Pool,
+    Pulse,
+    Slot,
+    SlotType,
+    State,
+    Subject,
+    Subscriber,
+    kernel,
+)
 from substrates.kernel import Lane
 
 __all__ = [
+    "FOREIGN_CELLS",
+    "FOREIGN_FIBERS",
+    "FOREIGN_FLOWS",
+    "FOREIGN_NAMES",
     "FOREIGN_PIPES",
+    "FOREIGN_POOLS",
     "FOREIGN_SLOTS",
     "FOREIGN_STATES",
+    "FOREIGN_SUBJECTS",
+    "FOREIGN_SUBSCRIBERS",
+    "DuckCell",
+    "DuckName",
     "DuckPipe",
+    "DuckPool",
+    "DuckRecipe",
     "DuckResource",
     "DuckSlot",
     "DuckState",
+    "DuckSubject",
+    "DuckSubscriber",
+    "ForeignCell",
     "ForeignCircuit",
+    "ForeignCortex",
     "ForeignName",
     "ForeignPipe",
+    "ForeignPool",
     "ForeignSlot",
     "ForeignState",
     "ForeignSubject",
+    "ForeignSubscriber",
+    "foreign_fiber",
+    "foreign_flow",
 ]
 
 
@@ -252,6 +287,37 @@ class ForeignCircuit(Circuit):
     def pipe(self, *arguments: Any, lane: Any = None) -> Pipe[Any]:  # noqa: ARG002 - as the original
         return ForeignPipe(self._subject)
 
+    def conduit(self, *arguments: Any, routing: Any = None) -> Any:
+        """Make nothing."""
+
+    def bank(self, *arguments: Any, routing: Any = None) -> Any:
+        """Make nothing."""
+
+    def subscriber(self, name: Any, callback: Any, /) -> Any:
+        """Make nothing."""
+
+    def sink(self, *arguments: Any) -> Any:
+        """Make nothing."""
+
+    def basin(self, *arguments: Any) -> Any:
+        """Make nothing."""
+
+    def cell(self, *arguments: Any) -> Any:
+        """Make nothing."""
+
+    def port(self, *arguments: Any) -> Any:
+        """Make nothing."""
+
+    def pin(self, *arguments: Any) -> Any:
+        """Make nothing."""
+
+    def ticker(self, *arguments: Any) -> Any:
+        """Make nothing."""
+
+    def pulse(self) -> Pulse | None:
+        """Make nothing."""
+        return None
+
     def wait(self, timeout: float | timedelta | None = None) -> None:
         """Return."""
 
@@ -274,3 +340,180 @@ class ForeignCircuit(Circuit):
 FOREIGN_PIPES: tuple[Callable[[Subject[Any]], Any], ...] = (DuckPipe, ForeignPipe)
 FOREIGN_SLOTS: tuple[Callable[[Slot[Any]], Any], ...] = (DuckSlot, ForeignSlot)
 FOREIGN_STATES: tuple[Callable[[State], Any], ...] = (DuckState, ForeignState)
+
+
+class ForeignCortex:
+    """Has what recipes ask of their cortex, and a genuine subject; takes everything for its own."""
+
+    def __init__(self, subject: Subject[Any]) -> None:
+        self.subject = subject
+        self.provider = "foreign"
+
+    def owns(self, _component: object, /) -> bool:
+        """Tell that it does."""
+        return True
+
+
+def foreign_fiber(subject: Subject[Any]) -> Fiber[Any]:
+    """Return a fiber of another cortex."""
+    cortex: Any = ForeignCortex(subject)
+    return Fiber(cortex)
+
+
+def foreign_flow(subject: Subject[Any]) -> Flow[Any, Any]:
+    """Return a flow of another cortex."""
+    cortex: Any = ForeignCortex(subject)
+    return Flow(cortex)
+
+
+class DuckRecipe:
+    """Has what a recipe has, but not its class."""
+
+    def __init__(self, subject: Subject[Any]) -> None:
+        self.cortex = ForeignCortex(subject)
+        self.stages = ()
+
+    def pipe(self, target: Any, /) -> Any:
+        """Return the target."""
+        return target
+
+
+class DuckCell:
+    """Has what a cell has, and a genuine subject, but not its class."""
+
+    def __init__(self, subject: Subject[Any]) -> None:
+        self.subject = subject
+        self._pipe = ForeignPipe(subject)
+
+    def get(self) -> Any:
+        """Return what came last."""
+        return self._pipe.received[-1]
+
+    def pipe(self) -> Pipe[Any]:
+        """Return its pipe."""
+        return self._pipe
+
+
+class ForeignCell(Cell[Any]):
+    """A cell of nobody, with a genuine subject."""
+
+    def __init__(self, subject: Subject[Any]) -> None:
+        self._subject = subject
+        self._pipe = ForeignPipe(subject)
+
+    @property
+    def subject(self) -> Subject[Cell[Any]]:
+        return self._subject
+
+    def get(self) -> Any:
+        return self._pipe.received[-1]
+
+    def pipe(self) -> Pipe[Any]:
+        return self._pipe
+
+
+FOREIGN_CELLS: tuple[Callable[[Subject[Any]], Any], ...] = (DuckCell, ForeignCell)
+FOREIGN_FIBERS: tuple[Callable[[Subject[Any]], Any], ...] = (DuckRecipe, foreign_fiber)
+FOREIGN_FLOWS: tuple[Callable[[Subject[Any]], Any], ...] = (DuckRecipe, foreign_flow)
+
+
+class DuckName:
+    """Has what a name has, but not its class."""
+
+    def __init__(self, part: str) -> None:
+        self.part = part
+        self.enclosure = None
+        self.depth = 1
+
+    def name(self, suffix: Any) -> DuckName:
+        """Return another."""
+        return DuckName(f"{self.part}.{suffix}")
+
+    def path(self) -> str:
+        """Return the part."""
+        return self.part
+
+    def __str__(self) -> str:
+        """Return the part."""
+        return self.part
+
+
+class DuckSubject:
+    """Has what a subject has, from a genuine one, but not its class."""
+
+    def __init__(self, genuine: Subject[Any]) -> None:
+        self.part = genuine.part
+        self.enclosure = genuine.enclosure
+        self.id = genuine.id
+        self.name = genuine.name
+        self.state = genuine.state
+        self.type = genuine.type
+
+
+class DuckSubscriber(DuckResource):
+    """Has what a subscriber has, and a genuine subject, but not its class."""
+
+
+class ForeignSubscriber(Subscriber[Any]):
+    """A subscriber of nobody, with a genuine subject."""
+
+    def __init__(self, subject: Subject[Any]) -> None:
+        self._subject = subject
+        self.closed = 0
+
+    @property
+    def subject(self) -> Subject[Subscriber[Any]]:
+        return self._subject
+
+    def close(self, *, wait: bool = False) -> None:  # noqa: ARG002 - as the original
+        self.closed += 1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None:
+        self.close()
+
+
+class DuckPool:
+    """Has what a pool has, but not its class; gives one genuine thing for every name."""
+
+    def __init__(self, genuine: Any) -> None:
+        self._genuine = genuine
+        self.asked: list[Any] = []
+
+    def get(self, name: Any) -> Any:
+        """Note the name and return the thing."""
+        self.asked.append(name)
+        return self._genuine
+
+    def pool(self, function: Callable[[Any], Any]) -> DuckPool:
+        """Return another."""
+        return DuckPool(function(self._genuine))
+
+
+class ForeignPool(Pool[Any]):
+    """A pool of nobody; gives one genuine thing for every name."""
+
+    def __init__(self, genuine: Any) -> None:
+        self._genuine = genuine
+        self.asked: list[Any] = []
+
+    def get(self, name: Any, /) -> Any:
+        self.asked.append(name)
+        return self._genuine
+
+    def pool(self, function: Callable[[Any], Any], /) -> Pool[Any]:
+        return ForeignPool(function(self._genuine))
+
+
+FOREIGN_NAMES: tuple[Callable[[str], Any], ...] = (DuckName, ForeignName)
+FOREIGN_POOLS: tuple[Callable[[Any], Any], ...] = (DuckPool, ForeignPool)
+FOREIGN_SUBJECTS: tuple[Callable[[Subject[Any]], Any], ...] = (DuckSubject, ForeignSubject)
+FOREIGN_SUBSCRIBERS: tuple[Callable[[Subject[Any]], Any], ...] = (DuckSubscriber, ForeignSubscriber)

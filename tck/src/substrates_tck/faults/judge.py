@@ -17,6 +17,8 @@ __all__ = ["BOUND_S", "Verdict", "judge", "survivors"]
 BOUND_S: Final = 2.0
 """How long a test waits on a mutant for what never happens."""
 PLUGIN: Final = ("-p", "substrates_tck.faults.plugin", "-q", "--bound", str(BOUND_S))
+TOGETHER: Final = 10
+"""How many mutants share a process: starting one takes longer than most tests."""
 
 
 @dataclass(frozen=True)
@@ -38,32 +40,44 @@ class Verdict:
 
 def judge(mutants: Sequence[Mutant] = MUTANTS) -> list[Verdict]:
     """Return a verdict on each mutant and each test that must catch it."""
+    # Neighbours are alike, and some are slow: deal them out.
+    processes = -(-len(mutants) // TOGETHER)
+    groups = [mutants[first::processes] for first in range(processes)]
     with ThreadPoolExecutor(os.cpu_count() or 1) as executor:
-        runs = list(executor.map(_run_killers, mutants))
-    return [
-        _verdict(mutant, killer, said, done)
-        for mutant, done in zip(mutants, runs, strict=True)
-        for killer, said in mutant.killers.items()
-    ]
+        runs = list(executor.map(_run_killers, groups))
+    verdicts = {
+        mutant.name: [_verdict(mutant, killer, said, done) for killer, said in mutant.killers.items()]
+        for group, done in zip(groups, runs, strict=True)
+        for mutant in group
+    }
+    return [verdict for mutant in mutants for verdict in verdicts[mutant.name]]
 
 
 def survivors(provider: str = HEALTHY) -> Run:
     """Run all tests that must catch a mutant on a provider that has to pass them."""
-    killers = dict.fromkeys(killer for mutant in MUTANTS for killer in mutant.killers)
-    return run(provider, *PLUGIN, quiet=True, tests=[f"suite/{killer}" for killer in killers])
+    return run(provider, *PLUGIN, quiet=True, tests=_killers(MUTANTS))
 
 
-def _run_killers(mutant: Mutant) -> Run:
-    return run(mutant.name, *PLUGIN, quiet=True, tests=[f"suite/{killer}" for killer in mutant.killers])
+def _run_killers(group: Sequence[Mutant]) -> Run:
+    names = [mutant.name for mutant in group]
+    others = [option for name in names[1:] for option in ("--provider", name)]
+    return run(names[0], *PLUGIN, "--killers", *others, quiet=True, tests=_killers(group))
+
+
+def _killers(mutants: Sequence[Mutant]) -> list[str]:
+    killers = dict.fromkeys(killer for mutant in mutants for killer in mutant.killers)
+    return [f"suite/{killer}" for killer in killers]
 
 
 def _verdict(mutant: Mutant, killer: str, said: str, done: Run) -> Verdict:
-    cases = [test for test in done.tests if test.id.partition("[")[0] == f"suite/{killer}"]
+    cases = [
+        test for test in done.tests if test.id.partition("[")[0] == f"suite/{killer}" and _is_on(test, mutant)
+    ]
     failed = [test for test in cases if test.outcome == "failed"]
     stray = next((test for test in failed if test.phase != "call" or not test.is_assertion), None)
     caught = next((test for test in failed if re.search(said, test.message)), None)
     problem = None
-    if not cases:
+    if not cases or all(test.outcome == "missing" for test in cases):
         problem = f"the test did not run: pytest ended with status {done.status}"
     elif not failed:
         problem = "it survives"
@@ -72,6 +86,13 @@ def _verdict(mutant: Mutant, killer: str, said: str, done: Run) -> Verdict:
     elif caught is None:
         problem = f"the test fails, but does not say {said!r}: {_first_line(failed[0])}"
     return Verdict(mutant, killer, _first_line(caught) if caught else "", problem)
+
+
+def _is_on(test: Test, mutant: Mutant) -> bool:
+    """Tell whether a test ran on a mutant; the name of one may begin with another's."""
+    parameters = test.id.partition("[")[2].rstrip("]")
+    on = [each.name for each in MUTANTS if f"{parameters}-".startswith(f"{each.name}-")]
+    return bool(on) and max(on, key=len) == mutant.name
 
 
 def _first_line(test: Test) -> str:

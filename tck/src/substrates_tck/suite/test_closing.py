@@ -8,9 +8,20 @@ from typing import Any
 
 import pytest
 
-from substrates import Circuit, ClosedFault, ContextError, Cortex, Pipe
+from substrates import (
+    Circuit,
+    ClosedFault,
+    Conduit,
+    ContextError,
+    Cortex,
+    Pipe,
+    Resource,
+    Routing,
+    Subscription,
+)
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.marks import derived, each_lane, rule
+from substrates_tck.observers import Observer, noted, refused, registering
 from substrates_tck.waits import Background, Gate, Settle, Together
 
 
@@ -265,9 +276,9 @@ def test_making_a_pipe_of_a_closing_circuit_is_refused(
     with pytest.raises(ClosedFault) as closed:
         call(circuit, own_pipe, other_pipe)
 
-    for refused in (closing.value, closed.value):
-        assert refused.subject is circuit.subject
-        assert refused.operation == "pipe"
+    for fault in (closing.value, closed.value):
+        assert fault.subject is circuit.subject
+        assert fault.operation == "pipe"
 
 
 @rule("CIRCUIT-CLOSE-03")
@@ -442,3 +453,309 @@ def test_a_pipe_outlives_its_circuit(new_circuit: NewCircuit, cortex: Cortex) ->
 
     assert received == []
     assert all(pipe.subject.path() for pipe in pipes)
+
+
+CLOSED_FACTORIES: dict[str, Callable[[Any, Any, Any], object]] = {
+    "conduit()": lambda circuit, pool, pipe: circuit.conduit(),
+    "conduit(type)": lambda circuit, pool, pipe: circuit.conduit(int),
+    "conduit(name)": lambda circuit, pool, pipe: circuit.conduit("n"),
+    "conduit(name, type)": lambda circuit, pool, pipe: circuit.conduit("n", int),
+    "conduit(type, routing)": lambda circuit, pool, pipe: circuit.conduit(int, routing=Routing.STEM),
+    "conduit(name, type, routing)": lambda circuit, pool, pipe: circuit.conduit(
+        "n", int, routing=Routing.PIPE
+    ),
+    "bank()": lambda circuit, pool, pipe: circuit.bank(),
+    "bank(type)": lambda circuit, pool, pipe: circuit.bank(int),
+    "bank(type, routing)": lambda circuit, pool, pipe: circuit.bank(int, routing=Routing.STEM),
+    "basin(capacity)": lambda circuit, pool, pipe: circuit.basin(1),
+    "basin(type, capacity)": lambda circuit, pool, pipe: circuit.basin(int, 1),
+    "cell(initial)": lambda circuit, pool, pipe: circuit.cell(0),
+    "cell(name, initial)": lambda circuit, pool, pipe: circuit.cell("n", 0),
+    "port(initial)": lambda circuit, pool, pipe: circuit.port(0),
+    "port(name, initial)": lambda circuit, pool, pipe: circuit.port("n", 0),
+    "pin(initial)": lambda circuit, pool, pipe: circuit.pin(0),
+    "pin(name, initial)": lambda circuit, pool, pipe: circuit.pin("n", 0),
+    "sink(endpoint)": lambda circuit, pool, pipe: circuit.sink(pipe),
+    "sink(name, endpoint)": lambda circuit, pool, pipe: circuit.sink("n", pipe),
+    "subscriber(name, callback)": lambda circuit, pool, pipe: circuit.subscriber("n", registering()),
+    "subscriber(name, pool)": lambda circuit, pool, pipe: circuit.subscriber("n", pool),
+    "ticker(interval, target)": lambda circuit, pool, pipe: circuit.ticker(1, pipe),
+    "ticker(name, interval, target)": lambda circuit, pool, pipe: circuit.ticker("n", 1, pipe),
+}
+
+
+@rule(
+    *("CLOSED-01", "CLOSED-02", "CLOSED-04", "COMMON-CLOSED-10", "CIRCUIT-CLOSE-03"),
+    *("ERR-FAULT-02", "ERR-FAULT-03", "FAULT-01"),
+)
+@pytest.mark.parametrize("call", CLOSED_FACTORIES)
+def test_a_closing_circuit_makes_nothing(call: str, circuit: Circuit, wait: Settle) -> None:
+    pool, pipe = circuit.conduit(int), circuit.pipe()
+
+    circuit.close()
+    closing = refused(ClosedFault, CLOSED_FACTORIES[call], circuit, pool, pipe)
+    wait(circuit)
+    closed = refused(ClosedFault, CLOSED_FACTORIES[call], circuit, pool, pipe)
+
+    for fault in (closing, closed):
+        assert fault.subject is circuit.subject
+        assert fault.operation == call.partition("(")[0]
+
+
+@rule("CIRCUIT-CLOSE-09")
+def test_a_circuit_with_open_components_may_be_closed_and_they_after_it(
+    new_circuit: NewCircuit, wait: Settle
+) -> None:
+    closed, open_ = new_circuit("close.closed"), new_circuit("close.open")
+    conduit, other = closed.conduit(int), open_.conduit(int)
+    observer, outside = Observer(closed), Observer(open_)
+    bank = closed.bank(int)
+    parts: list[Resource] = [observer.watch(conduit), observer.watch(bank.get("x")), conduit, bank]
+    outside.watch(other)
+    conduit.get("a").emit(1)
+
+    closed.close(wait=True)
+    other.get("a").emit(2)
+    for part in [*parts, observer.subscriber]:
+        part.close()
+        part.close(wait=True)
+    conduit.get("a").emit(3)
+    other.get("a").emit(4)
+    wait(closed, open_)
+
+    assert observer.values == [1]
+    assert outside.values == [2, 4]
+
+
+@rule("CIRCUIT-CLOSE-04", "COMMON-CLOSED-11", "PIPE-LIFE-01")
+def test_queued_operations_on_components_of_a_closed_circuit_do_nothing(
+    new_circuit: NewCircuit, wait: Settle
+) -> None:
+    circuit, other = new_circuit("close.closed"), new_circuit("close.open")
+    conduit, port, basin = circuit.conduit(int), circuit.port(1), circuit.basin(4)
+    observer = Observer(circuit)
+    observer.watch(conduit)
+    away: list[int] = []
+    target = other.pipe(away.append)
+    channel = conduit.get("a")
+    channel.emit(1)
+    basin.pipe().emit(1)
+    wait(circuit)
+
+    circuit.close()
+    for number in (2, 3, 4):
+        channel.emit(number)
+    port.replace(2)
+    port.update(lambda value: value + 1)
+    port.emit(target)
+    basin.pipe().emit(2)
+    basin.drain(target)
+    wait(circuit, other)
+
+    assert observer.values == [1]
+    assert away == []
+
+
+RESOURCES = ["bank", "conduit", "subscriber", "subscription"]
+
+
+class Parts:
+    """One resource of each kind, of one circuit, and what an observer sees of them."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.observer = Observer(circuit)
+        self.subscriber = self.observer.subscriber
+        self.bank = circuit.bank(int)
+        self.conduit: Conduit[int] = self.bank.get("banked")
+        self.subscription: Subscription = self.observer.watch(self.conduit)
+
+    def at(self, kind: str) -> Resource:
+        resource: Resource = getattr(self, kind)
+        return resource
+
+
+@rule("RES-01", "RESOURCE-01")
+def test_what_is_closed_is_a_resource_and_nothing_else_is(cortex: Cortex, circuit: Circuit) -> None:
+    parts = Parts(circuit)
+    resources: list[object] = [circuit, *(parts.at(kind) for kind in RESOURCES)]
+    resources.append(circuit.ticker(3600, circuit.pipe()))
+    others: list[object] = [
+        circuit.pipe(),
+        parts.conduit.get("a"),
+        circuit.sink(circuit.pipe()),
+        circuit.basin(1),
+        circuit.cell(0),
+        circuit.port(0),
+        circuit.pin(0),
+        circuit.current,
+        cortex.pool(circuit.conduit),
+    ]
+
+    for resource in resources:
+        assert isinstance(resource, Resource), resource
+    for other in others:
+        assert not isinstance(other, Resource), other
+        assert not hasattr(other, "close"), other
+
+
+@rule("RES-02", "RESOURCE-02")
+@pytest.mark.parametrize("kind", RESOURCES)
+def test_every_resource_may_be_closed_again_and_by_many_threads(
+    kind: str, circuit: Circuit, wait: Settle, together: Together, interleaved: None
+) -> None:
+    parts = Parts(circuit)
+    parts.conduit.get("a").emit(1)
+
+    for _ in range(3):
+        parts.at(kind).close()
+    together(10, lambda number: parts.at(kind).close(wait=number % 2 == 0))
+    parts.conduit.get("a").emit(2)
+    wait(circuit)
+
+    assert parts.observer.values == [1]
+    assert parts.observer.ended == [parts.subscription]
+
+
+@rule("RES-02", "RESOURCE-02", "SUBSCRIBER-CLOSE-14", "SUBSCRIPTION-CLOSE-07")
+@pytest.mark.parametrize("kind", RESOURCES)
+@pytest.mark.parametrize("context", ["own", "other"])
+def test_every_resource_may_be_closed_in_a_circuits_context(
+    context: str, kind: str, new_circuit: NewCircuit, wait: Settle
+) -> None:
+    circuit, other = new_circuit("close.own"), new_circuit("close.other")
+    parts = Parts(circuit)
+    parts.conduit.get("a").emit(1)
+    errors: list[BaseException | None] = []
+    closing: Pipe[int] = (circuit if context == "own" else other).pipe(
+        lambda value: errors.append(noted(parts.at(kind).close))
+    )
+
+    closing.emit(0)
+    closing.emit(0)
+    wait(other, circuit)
+    parts.conduit.get("a").emit(2)
+    wait(circuit)
+
+    assert errors == [None, None]
+    assert parts.observer.values == [1]
+    assert parts.observer.ended == [parts.subscription]
+
+
+@rule("RES-03", "RESOURCE-03", "COMMON-FIFO-02")
+@pytest.mark.parametrize("kind", RESOURCES)
+def test_every_resource_refuses_at_once_and_still_does_what_was_accepted(
+    kind: str, circuit: Circuit, wait: Settle, gate: Gate
+) -> None:
+    parts = Parts(circuit)
+    circuit.pipe(gate.hold).emit(0)
+    gate.await_entered()
+
+    parts.conduit.get("a").emit(1)
+    parts.at(kind).close()
+    parts.conduit.get("a").emit(2)
+    refusals = {
+        "bank": lambda: parts.bank.get("banked"),
+        "conduit": lambda: parts.observer.watch(parts.conduit),
+        "subscriber": lambda: parts.observer.watch(circuit.conduit(int)),
+    }
+    if kind in refusals:
+        refused(ClosedFault, refusals[kind])
+
+    assert not gate.released
+    assert parts.observer.ended == []
+    gate.release()
+    wait(circuit)
+    assert parts.observer.values == [1]
+    assert parts.observer.ended == [parts.subscription]
+
+
+@rule("RES-04", "RES-05", "RES-07", "RES-08", "RESOURCE-04")
+@pytest.mark.parametrize("kind", RESOURCES)
+def test_when_a_close_that_waits_returns_the_end_has_come(
+    kind: str, circuit: Circuit, wait: Settle, background: Background, gate: Gate
+) -> None:
+    parts = Parts(circuit)
+    circuit.pipe(gate.hold).emit(0)
+    gate.await_entered()
+    parts.conduit.get("a").emit(1)
+
+    def close() -> list[Subscription]:
+        parts.at(kind).close(wait=True)
+        return list(parts.observer.ended)
+
+    closing = background(close)
+    assert not closing.done
+    gate.release()
+    ended = closing.result()
+    parts.at(kind).close(wait=True)
+    parts.at(kind).close()
+    parts.conduit.get("a").emit(2)
+    wait(circuit)
+
+    assert ended == [parts.subscription]
+    assert parts.observer.ended == ended
+    assert parts.observer.values == [1]
+    if kind in {"conduit", "bank"}:
+        refused(ClosedFault, parts.observer.watch, parts.conduit)
+
+
+@rule("RES-05")
+@pytest.mark.parametrize("first", RESOURCES)
+def test_a_subscription_that_ended_otherwise_may_be_closed_and_waited_for(
+    first: str, circuit: Circuit, wait: Settle
+) -> None:
+    parts = Parts(circuit)
+
+    parts.at(first).close()
+    parts.subscription.close(wait=True)
+
+    assert parts.observer.ended == [parts.subscription]
+
+
+@rule("RES-06", "RESOURCE-04", "COMMON-VIS-04")
+@pytest.mark.parametrize("kind", RESOURCES)
+def test_a_close_that_waits_is_refused_in_the_own_context_and_closes_nothing(
+    kind: str, circuit: Circuit, wait: Settle
+) -> None:
+    parts = Parts(circuit)
+    errors: list[BaseException | None] = []
+    pipe: Pipe[int] = circuit.pipe(lambda value: errors.append(noted(closing, value)))
+
+    def closing(value: int) -> None:
+        parts.at(kind).close(wait=True)
+
+    pipe.emit(0)
+    parts.conduit.get("a").emit(1)
+    wait(circuit)
+
+    assert [type(error) for error in errors] == [ContextError]
+    assert parts.observer.values == [1]
+    assert parts.observer.ended == []
+    parts.observer.watch(parts.bank.get("banked"))
+    parts.at(kind).close(wait=True)
+    assert parts.subscription in parts.observer.ended
+
+
+@rule("RES-02")
+@derived
+@pytest.mark.parametrize("kind", RESOURCES)
+def test_a_resource_that_is_left_by_an_exception_is_closed_without_waiting(
+    kind: str, circuit: Circuit, wait: Settle, gate: Gate
+) -> None:
+    parts = Parts(circuit)
+    error = ValueError("raised in the block")
+
+    def leave() -> None:
+        with parts.at(kind):
+            circuit.pipe(gate.hold).emit(0)
+            gate.await_entered()
+            raise error
+
+    assert refused(ValueError, leave) is error
+    assert not gate.released
+    parts.conduit.get("a").emit(1)
+    gate.release()
+    wait(circuit)
+
+    assert parts.observer.values == []
+    assert parts.observer.ended == [parts.subscription]

@@ -6,7 +6,7 @@ import threading
 from time import sleep
 from typing import Any
 
-from substrates import Circuit, Cortex, Current, Pipe
+from substrates import Circuit, Cortex, Current, Pipe, Registrar, Subject, Subscription
 from substrates_tck.fixtures import NewCircuit, NewEvent
 from substrates_tck.marks import derived, each_lane, rule
 from substrates_tck.waits import Background, Gate, Settle, Together
@@ -263,3 +263,114 @@ def test_no_wake_up_is_lost_when_emissions_meet_the_moment_of_falling_asleep(
         return rounds
 
     assert background(play).result() == rounds, "an emission was never received"
+
+
+@rule("CIRCUIT-EXEC-01", "CURRENT-06", "COMMON-CTX-01")
+def test_every_kind_of_callback_runs_in_its_circuits_context_and_on_no_callers_thread(
+    cortex: Cortex, circuit: Circuit, wait: Settle, gate: Gate
+) -> None:
+    seen: list[tuple[str, Current, int]] = []
+
+    def note(kind: str) -> None:
+        seen.append((kind, cortex.current(), threading.get_ident()))
+
+    def noting(kind: str, result: Any = True) -> Any:
+        def call(*arguments: object) -> Any:
+            note(kind)
+            return result
+
+        return call
+
+    def callback(subject: Subject[Pipe[int]], registrar: Registrar[int]) -> None:
+        note("subscriber callback")
+        registrar.register(noting("receptor"))
+        registrar.register(circuit.pipe(noting("registered pipe")))
+
+    conduit = circuit.conduit(int)
+    basin, port = circuit.basin(int, 2), circuit.port(0)
+    subscription = conduit.subscribe(circuit.subscriber("context", callback), noting("close callback"))
+    fiber = cortex.fiber(int).guard(noting("fiber operator")).pipe(circuit.pipe())
+    flow = cortex.flow(int).map(noting("flow operator", 1)).pipe(circuit.pipe())
+    held = circuit.pipe(gate.hold)
+    held.emit(0)
+    gate.await_entered()
+
+    conduit.get("a").emit(1)
+    fiber.emit(1)
+    flow.emit(1)
+    port.update(noting("port transform", 1))
+    basin.pipe().emit(1)
+    basin.drain(circuit.pipe(noting("drained")))
+    subscription.close()
+    gate.release()
+    circuit.pulse()
+    wait(circuit)
+    circuit.close(wait=True)
+
+    kinds = {
+        *("subscriber callback", "receptor", "registered pipe", "close callback"),
+        *("fiber operator", "flow operator", "port transform", "drained"),
+    }
+    assert sorted(kind for kind, _, _ in seen) == sorted(kinds)
+    for kind, current, thread in seen:
+        assert current is circuit.current, kind
+        assert thread != threading.get_ident(), kind
+
+
+@rule("CIRCUIT-EXEC-02", "COMMON-CTX-01")
+def test_callbacks_of_every_kind_run_one_at_a_time(
+    circuit: Circuit, wait: Settle, together: Together, interleaved: None
+) -> None:
+    running: list[str] = []
+    overlaps: list[tuple[str, ...]] = []
+
+    def busy(kind: str) -> None:
+        running.append(kind)
+        sum(range(200))
+        if len(running) > 1:
+            overlaps.append(tuple(running))
+        running.remove(kind)
+
+    def callback(subject: Subject[Pipe[int]], registrar: Registrar[int]) -> None:
+        busy("callback")
+        registrar.register(lambda value: busy("receptor"))
+
+    conduit = circuit.conduit(int)
+    pipe: Pipe[int] = circuit.pipe(lambda value: busy("pipe"))
+
+    def ended(subscription: Subscription) -> None:
+        busy("close callback")
+
+    def act(thread: int) -> None:
+        for number in range(20):
+            subscription = conduit.subscribe(circuit.subscriber("busy", callback), ended)
+            conduit.get(f"channel.{thread}").emit(number)
+            pipe.emit(number)
+            subscription.close()
+
+    together(4, act)
+    wait(circuit)
+
+    assert overlaps == []
+
+
+@rule("CURRENT-06", "COMMON-CTX-01", "SUBSCRIBER-LAZY-03")
+def test_a_subscribers_callback_runs_in_the_context_whoever_emits(
+    cortex: Cortex, new_circuit: NewCircuit, wait: Settle, background: Background
+) -> None:
+    circuit, other = new_circuit("context.own"), new_circuit("context.other")
+    contexts: list[Current] = []
+
+    def callback(subject: Subject[Pipe[int]], registrar: Registrar[int]) -> None:
+        contexts.append(cortex.current())
+
+    conduit = circuit.conduit(int)
+    conduit.subscribe(circuit.subscriber("context", callback))
+    forward = other.pipe(conduit.get("from.circuit").emit)
+    conduit.get("from.caller").emit(1)
+    background(conduit.get("from.thread").emit, 1).result()
+    forward.emit(1)
+    wait(other, circuit)
+
+    assert contexts == [circuit.current] * 3
+    assert circuit.current not in (other.current, cortex.current())

@@ -362,7 +362,7 @@ def test_a_subjects_enclosure_is_the_same_object_every_time(cortex: Cortex, circ
 
 @rule("SUBJECT-ORDER-10")
 def test_subjects_are_ordered_by_their_place_in_the_tree(cortex: Cortex, new_circuit: NewCircuit) -> None:
-    early, late = new_circuit("order.a"), new_circuit("order.b")
+    late, early = new_circuit("order.b"), new_circuit("order.a")
     twins = [new_circuit("order.twin"), new_circuit("order.twin")]
     pipes = [
         *(early.pipe("z", print), early.pipe("z", print), late.pipe("a", print)),

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from substrates import Circuit, Cortex, Pipe, Subject
+from substrates import Circuit, Cortex, Pipe, Registrar, Subject, Subscription
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.marks import derived, each_lane, rule
+from substrates_tck.observers import registering
 from substrates_tck.waits import Settle
 
 
@@ -359,3 +360,176 @@ def test_logging_that_raises_neither_stops_the_circuit_nor_hides_the_failure(
 
     assert received == [0, 2, 4]
     assert int(cortex.facts()["faults"]) == before + 3
+
+
+@rule("ISOL-RECEPTOR-01", "ISO-02", "ISO-01")
+@pytest.mark.parametrize("place", ["same subscription", "other subscription"])
+def test_a_failing_receptor_of_a_channel_deprives_nobody_and_is_called_every_time(
+    place: str, circuit: Circuit, wait: Settle
+) -> None:
+    conduit = circuit.conduit(int)
+    calls: list[int] = []
+    received: list[int] = []
+
+    def fail(value: int) -> None:
+        calls.append(value)
+        raise RuntimeError(value)
+
+    if place == "same subscription":
+        conduit.subscribe(circuit.subscriber("both", registering(fail, received.append)))
+    else:
+        conduit.subscribe(circuit.subscriber("failing", registering(fail)))
+        conduit.subscribe(circuit.subscriber("sound", registering(received.append)))
+    for number in range(100):
+        conduit.get("a").emit(number)
+    wait(circuit)
+
+    assert calls == list(range(100))
+    assert received == list(range(100))
+
+
+@rule("ISOL-RECEPTOR-01", "ISO-10")
+@derived
+@pytest.mark.parametrize("failure", FAILURES, ids=lambda failure: type(failure).__name__)
+def test_every_kind_of_exception_of_a_channels_receptor_is_isolated(
+    failure: BaseException, circuit: Circuit, wait: Settle
+) -> None:
+    conduit = circuit.conduit(int)
+    received: list[int] = []
+
+    def fail(value: int) -> None:
+        raise failure
+
+    conduit.subscribe(circuit.subscriber("both", registering(fail, received.append, fail, received.append)))
+    for number in (1, 2):
+        conduit.get("a").emit(number)
+    wait(circuit)
+
+    assert received == [1, 1, 2, 2]
+
+
+@rule("ISOL-RECEPTOR-01", "ISO-08", "PIPE-EMIT-03")
+def test_callers_of_a_conduit_never_see_a_failure(circuit: Circuit, wait: Settle) -> None:
+    conduit = circuit.conduit(int)
+
+    def fail(*arguments: object) -> None:
+        raise RuntimeError("raised by a callback")
+
+    subscription = conduit.subscribe(circuit.subscriber("receptor", registering(fail)), fail)
+    conduit.subscribe(circuit.subscriber("callback", fail), fail)
+    for number in range(3):
+        conduit.get("a").emit(number)
+        wait(circuit)
+    circuit.pulse()
+    subscription.close(wait=True)
+    conduit.close(wait=True)
+    circuit.close(wait=True)
+
+
+@rule("ISOL-LIVE-02", "ISO-01", "ISO-03")
+def test_after_a_thousand_failing_dispatches_the_circuit_is_alive(circuit: Circuit, wait: Settle) -> None:
+    conduit = circuit.conduit(int)
+    received: list[int] = []
+
+    def fail(value: int) -> None:
+        raise RuntimeError(value)
+
+    conduit.subscribe(circuit.subscriber("failing", registering(fail)))
+    for number in range(1000):
+        conduit.get(f"channel.{number % 10}").emit(number)
+    wait(circuit)
+    conduit.subscribe(circuit.subscriber("sound", registering(received.append)))
+    conduit.get("channel.0").emit(10_000)
+    conduit.get("channel.1").emit(10_001)
+    circuit.close(wait=True)
+
+    assert received == [10_000, 10_001]
+
+
+@rule("ISOL-OP-03", "ISO-05", "CONDUIT-POOLFIBER-09")
+def test_a_failing_operator_drops_that_emission_for_its_chain_alone(
+    cortex: Cortex, circuit: Circuit, wait: Settle
+) -> None:
+    conduit = circuit.conduit(int)
+    peeked: list[int] = []
+    received: list[tuple[str, int]] = []
+
+    def fail_on_two(value: int) -> None:
+        if value == 2:
+            raise RuntimeError(value)
+
+    def callback(subject: Subject[Pipe[int]], registrar: Registrar[int]) -> None:
+        registrar.register(lambda value: received.append((str(subject.name), value)))
+
+    conduit.subscribe(circuit.subscriber("sound", callback))
+    pool = conduit.pool(cortex.fiber(int).peek(fail_on_two).peek(peeked.append))
+    for number in (1, 2, 3):
+        pool.get("a").emit(number)
+        conduit.get("b").emit(number)
+    wait(circuit)
+
+    assert peeked == [1, 3]
+    assert [value for name, value in received if name == "a"] == [1, 3]
+    assert [value for name, value in received if name == "b"] == [1, 2, 3]
+
+
+@rule("ISO-01", "ISOL-LIVE-02", "ISOL-ONCLOSE-04")
+def test_failures_in_every_kind_of_callback_do_not_stop_the_circuit(
+    cortex: Cortex, circuit: Circuit, wait: Settle
+) -> None:
+    conduit = circuit.conduit(int)
+    received: list[int] = []
+    calls: list[str] = []
+
+    def failing(label: str) -> Any:
+        def fail(*arguments: object) -> None:
+            calls.append(label)
+            raise RuntimeError(label)
+
+        return fail
+
+    receptor = circuit.subscriber("receptor", registering(failing("receptor")))
+    subscription: Subscription = conduit.subscribe(receptor, failing("close callback"))
+    conduit.subscribe(circuit.subscriber("callback", failing("callback")))
+    conduit.subscribe(circuit.subscriber("sound", registering(received.append)))
+    operator = cortex.fiber(int).guard(failing("operator")).pipe(circuit.pipe(received.append))
+    port = circuit.port(0)
+    for number in range(2):
+        conduit.get("a").emit(number)
+        operator.emit(100)
+        port.update(failing("transform"))
+    subscription.close()
+    conduit.get("a").emit(2)
+    wait(circuit)
+    conduit.get("a").emit(3)
+    wait(circuit)
+
+    assert sorted(calls) == sorted(["callback", "close callback", *2 * ["operator", "receptor", "transform"]])
+    assert received == [0, 1, 2, 3]
+
+
+@rule("ISO-09")
+@derived
+@pytest.mark.parametrize("kind", ["receptor", "callback", "close callback"])
+def test_the_failures_of_a_subscribers_callbacks_are_told_to_the_hook(
+    kind: str, circuit: Circuit, wait: Settle, faults: list[tuple[Subject[Any] | None, BaseException]]
+) -> None:
+    failure = OwnError("told")
+    conduit = circuit.conduit(int)
+
+    def fail(*arguments: object) -> None:
+        raise failure
+
+    callback: Any = fail if kind == "callback" else registering(fail) if kind == "receptor" else registering()
+    subscriber = circuit.subscriber("iso.told", callback)
+    if kind == "close callback":
+        conduit.subscribe(subscriber, fail).close()
+    else:
+        conduit.subscribe(subscriber)
+    conduit.get("a").emit(1)
+    wait(circuit)
+
+    assert [error for _, error in faults] == [failure]
+    (subject, _), *_ = faults
+    assert subject is not None
+    assert circuit.subject in list(subject)

@@ -280,7 +280,7 @@ def test_a_name_of_no_elements_is_refused(empty: Any, cortex: Cortex) -> None:
 
 @rule("NAME-FACTORY-18")
 @derived
-@pytest.mark.parametrize("unrelated", [42, 1.5, object(), b"bytes", [42], [b"x"]], ids=repr)
+@pytest.mark.parametrize("unrelated", [42, 1.5, ..., b"bytes", [42], [b"x"]], ids=repr)
 def test_what_is_no_path_is_a_plain_type_error(unrelated: Any, cortex: Cortex) -> None:
     for make in (cortex.name, cortex.name("base").name):
         with pytest.raises(TypeError) as refused:
@@ -317,7 +317,7 @@ def test_a_functions_name(cortex: Cortex) -> None:
 
 @rule("NAME-ORDER-23")
 def test_names_are_totally_ordered(cortex: Cortex) -> None:
-    paths = ["a", "a.a", "a.b", "b", "b.a.c", "c", "root", "root.child"]
+    paths = ["a", "a.a", "a.b", "a-b", "b", "b.a.c", "c", "root", "root.child"]
     names = [cortex.name(path) for path in paths]
 
     backwards = names[::-1]

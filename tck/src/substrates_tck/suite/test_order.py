@@ -8,10 +8,11 @@ from collections.abc import Callable
 
 import pytest
 
-from substrates import Circuit
+from substrates import Circuit, Conduit, Subscription
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.marks import derived, rule
-from substrates_tck.waits import Background, Settle, Together
+from substrates_tck.observers import registering
+from substrates_tck.waits import Background, Gate, Settle, Together
 
 
 @rule("CIRCUIT-ORDER-01", "PIPE-EMIT-01")
@@ -194,3 +195,124 @@ def test_what_one_circuit_emits_into_another_arrives_in_its_order(
     wait(sender, receiver)
 
     assert received == list(range(1000))
+
+
+@rule("CIRCUIT-ORDER-04", "COMMON-FIFO-02")
+@derived
+def test_one_order_spans_pipes_and_the_channels_of_all_conduits(circuit: Circuit, wait: Settle) -> None:
+    log: list[tuple[str, int]] = []
+
+    def logged(label: str) -> Callable[[int], None]:
+        return lambda value: log.append((label, value))
+
+    conduits: list[Conduit[int]] = [circuit.conduit(int) for _ in range(2)]
+    pipes = {"pipe": circuit.pipe(logged("pipe")), "other": circuit.pipe(logged("other"))}
+    for number, conduit in enumerate(conduits):
+        label = f"conduit {number}"
+        conduit.subscribe(circuit.subscriber("order", registering(logged(label))))
+        pipes[label + " a"], pipes[label + " b"] = conduit.get("a"), conduit.get("b")
+    expected = []
+    for number in range(300):
+        label = sorted(pipes)[number % len(pipes)]
+        pipes[label].emit(number)
+        expected.append((label.removesuffix(" a").removesuffix(" b"), number))
+    wait(circuit)
+
+    assert log == expected
+
+
+@rule("CIRCUIT-ORDER-07", "COMMON-FIFO-02", "RES-03", "CIRCUIT-AWAIT-01")
+def test_every_kind_of_queued_operation_has_its_place_in_one_order(
+    circuit: Circuit, wait: Settle, gate: Gate
+) -> None:
+    log: list[str] = []
+    conduit = circuit.conduit(str)
+    pipe, channel = circuit.pipe(log.append), conduit.get("a")
+    port = circuit.port("seed")
+    basin = circuit.basin(str, 10)
+    circuit.pipe(gate.hold).emit(0)
+    gate.await_entered()
+
+    pipe.emit("pipe 1")
+    channel.emit("not seen")
+    basin.pipe().emit("basin 1")
+    subscription = conduit.subscribe(
+        circuit.subscriber("order", registering(log.append)), lambda ended: log.append("ended")
+    )
+    channel.emit("channel 1")
+    port.replace("port 1")
+    port.emit(channel)
+    basin.drain(channel)
+    basin.pipe().emit("basin 2")
+    port.update(lambda value: value + "!")
+    pipe.emit("pipe 2")
+    port.emit(channel)
+    subscription.close()
+    channel.emit("not seen either")
+    basin.drain(pipe)
+    conduit.close()
+    pipe.emit("pipe 3")
+
+    assert log == []
+    gate.release()
+    wait(circuit)
+    assert log == [
+        *("pipe 1", "channel 1", "port 1", "basin 1"),
+        *("pipe 2", "port 1!", "ended", "basin 2", "pipe 3"),
+    ]
+
+
+@rule("COMMON-FIFO-02", "CIRCUIT-ORDER-02", "CIRCUIT-ORDER-03")
+def test_eight_producers_on_the_channels_of_a_conduit_keep_their_order_and_lose_nothing(
+    circuit: Circuit, wait: Settle, together: Together, interleaved: None
+) -> None:
+    producers, count = 8, 1000
+    conduit = circuit.conduit(int)
+    received: list[int] = []
+    conduit.subscribe(circuit.subscriber("order", registering(received.append)))
+
+    def produce(producer: int) -> None:
+        for number in range(count):
+            conduit.get("abc"[number % 3]).emit(producer * count + number)
+
+    together(producers, produce)
+    wait(circuit)
+
+    assert sorted(received) == list(range(producers * count))
+    for producer in range(producers):
+        mine = [value for value in received if value // count == producer]
+        assert mine == sorted(mine), f"what producer {producer} emitted arrived out of order"
+
+
+@rule("CIRCUIT-ORDER-07", "COMMON-FIFO-02")
+@derived
+def test_what_a_thread_subscribes_emits_and_closes_keeps_its_order_among_other_threads(
+    circuit: Circuit, wait: Settle, together: Together, interleaved: None
+) -> None:
+    threads, rounds = 4, 50
+    conduit = circuit.conduit(tuple)
+    seen: list[list[tuple[int, int]]] = []
+
+    def act(thread: int) -> None:
+        channel = conduit.get(f"channel.{thread}")
+        for number in range(rounds):
+            mine: list[tuple[int, int]] = []
+            seen.append(mine)
+            channel.emit((thread, -1))
+            subscription: Subscription = conduit.subscribe(
+                circuit.subscriber(
+                    "order", registering(lambda value, mine=mine: value[0] == thread and mine.append(value))
+                )
+            )
+            channel.emit((thread, number))
+            subscription.close()
+            channel.emit((thread, -2))
+
+    together(threads, act)
+    wait(circuit)
+
+    assert len(seen) == threads * rounds
+    assert sorted(value for mine in seen for value in mine) == [
+        (thread, number) for thread in range(threads) for number in range(rounds)
+    ]
+    assert all(len(mine) == 1 for mine in seen)

@@ -11,6 +11,7 @@ import pytest
 from substrates import AbsentValueError, Circuit, Cortex, Pipe, Receptor, Resource, kernel
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.marks import derived, each_lane, rule
+from substrates_tck.observers import Observer, registering
 from substrates_tck.waits import Gate, Settle
 
 
@@ -224,7 +225,11 @@ def test_absent_arguments_of_pipe_are_refused(circuit: Circuit, wait: Settle) ->
 
 @rule("PIPE-KIND-01")
 @derived
-@pytest.mark.parametrize("argument", [42, "text", b"bytes", 1.5, object(), [42], ["ab"], [print]], ids=repr)
+@pytest.mark.parametrize(
+    "argument",
+    [42, "text", b"bytes", 1.5, object(), [42], ["ab"], [print]],
+    ids=["int", "str", "bytes", "float", "object", "list of int", "list of str", "list of callable"],
+)
 def test_what_is_no_target_is_a_type_error(argument: object, circuit: Circuit) -> None:
     pipe: Any = circuit.pipe
 
@@ -744,3 +749,71 @@ def test_a_pipe_tells_its_lane(circuit: Circuit) -> None:
         circuit.pipe(print, lane="int64")
     with pytest.raises(TypeError):
         circuit.pipe().state  # noqa: B018 - reading it is what the test is about
+
+
+@rule("PIPE-ID-04", "CONDUIT-GET-05")
+@pytest.mark.parametrize("named", [True, False], ids=["named", "unnamed"])
+def test_a_channels_pipe_is_enclosed_by_its_conduit(named: bool, cortex: Cortex, circuit: Circuit) -> None:
+    conduit = circuit.conduit("pipe.conduit", int) if named else circuit.conduit(int)
+    subject = conduit.get("pipe.channel").subject
+
+    assert [str(each.name) for each in subject] == [
+        "pipe.channel",
+        "pipe.conduit" if named else str(circuit.subject.name),
+        str(circuit.subject.name),
+        str(cortex.subject.name),
+    ]
+    assert subject.enclosure is conduit.subject
+    assert subject.depth == 4
+
+
+@rule("PIPE-COMP-03", "PIPE-COMP-04")
+def test_a_circuits_pipe_may_be_registered_on_a_channel(circuit: Circuit, wait: Settle) -> None:
+    received: list[int] = []
+    others: list[int] = []
+    conduit = circuit.conduit(int)
+    conduit.subscribe(
+        circuit.subscriber("bridge", registering(circuit.pipe(received.append), circuit.pipe(others.append)))
+    )
+
+    for value in (10, 20, 30):
+        conduit.get("a").emit(value)
+    wait(circuit)
+
+    assert received == [10, 20, 30]
+    assert others == [10, 20, 30]
+
+
+@rule("PIPE-KIND-03", "FANOUT-01")
+def test_channels_may_be_the_targets_of_pipes(circuit: Circuit, wait: Settle) -> None:
+    conduit = circuit.conduit(int)
+    first, second = conduit.get("a"), conduit.get("b")
+    observer = Observer(circuit)
+    observer.watch(conduit)
+
+    both: Pipe[int] = circuit.pipe([first, second])
+    both.emit(1)
+    both.emit(2)
+    wait(circuit)
+
+    assert circuit.pipe(first) is first
+    assert observer.received == [("a", 1), ("b", 1), ("a", 2), ("b", 2)]
+
+
+@rule("PIPE-LIFE-01")
+def test_a_channels_pipe_outlives_its_conduit_and_its_circuit(cortex: Cortex) -> None:
+    circuit = cortex.circuit("pipes.gone")
+    conduit = circuit.conduit(int)
+    observer = Observer(circuit)
+    observer.watch(conduit)
+    pipe = conduit.get("a")
+    pipe.emit(1)
+    conduit.close(wait=True)
+    pipe.emit(2)
+    circuit.close(wait=True)
+    pipe.emit(3)
+    del circuit, conduit
+    pipe.emit(4)
+
+    assert observer.values == [1]
+    assert str(pipe.subject.name) == "a"

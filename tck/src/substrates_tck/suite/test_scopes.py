@@ -11,14 +11,17 @@ from substrates import (
     Circuit,
     ClosedFault,
     Closure,
+    Conduit,
     Cortex,
     Extent,
     Resource,
     Scope,
+    Subscription,
     TemporalError,
 )
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.marks import derived, rule
+from substrates_tck.observers import Observer, noted, registering
 from substrates_tck.waits import Settle
 
 
@@ -456,3 +459,183 @@ def test_closing_a_deep_tree_of_scopes_closes_the_innermost_resource(cortex: Cor
         circuit.pipe()
     with pytest.raises(ClosedFault):
         scope.scope()
+
+
+class Subscribed:
+    """Subscriptions to a conduit, and the order in which their ends are told."""
+
+    def __init__(self, circuit: Circuit) -> None:
+        self.circuit = circuit
+        self.conduit: Conduit[int] = circuit.conduit(int)
+        self.told: list[int] = []
+        self.received: list[int] = []
+
+    def subscribe(self, number: int, failure: BaseException | None = None) -> Subscription:
+        def ended(subscription: Subscription) -> None:
+            self.told.append(number)
+            if failure is not None:
+                raise failure
+
+        return self.conduit.subscribe(
+            self.circuit.subscriber("scoped", registering(self.received.append)), ended
+        )
+
+
+@rule("SCOPE-CLOSE-02", "ONCLOSE-SCOPE-08", "SCOPE-REG-02", "SCOPE-CLOSE-03")
+def test_subscriptions_in_a_scope_are_closed_in_reverse_and_once(
+    cortex: Cortex, circuit: Circuit, wait: Settle
+) -> None:
+    subscribed = Subscribed(circuit)
+    subscriptions = [subscribed.subscribe(number) for number in (1, 2, 3)]
+    scope = cortex.scope()
+
+    for place in (0, 1, 2, 0, 1):
+        assert scope.register(subscriptions[place]) is subscriptions[place]
+    for _ in range(4):
+        scope.close()
+    wait(circuit)
+    subscribed.conduit.get("a").emit(1)
+    wait(circuit)
+
+    assert subscribed.told == [3, 2, 1]
+    assert subscribed.received == []
+
+
+@rule("SCOPE-CLOSE-01", "SCOPE-CLOSE-02")
+@pytest.mark.parametrize("kind", ["bank", "conduit", "subscriber", "subscription"])
+def test_a_scope_closes_every_kind_of_resource(
+    kind: str, cortex: Cortex, circuit: Circuit, wait: Settle
+) -> None:
+    bank = circuit.bank(int)
+    conduit = bank.get("scoped")
+    observer = Observer(circuit)
+    subscription = observer.watch(conduit)
+    resources: dict[str, Resource] = {
+        "bank": bank,
+        "conduit": conduit,
+        "subscriber": observer.subscriber,
+        "subscription": subscription,
+    }
+
+    with cortex.scope() as scope:
+        assert scope.register(resources[kind]) is resources[kind]
+        conduit.get("a").emit(1)
+    conduit.get("a").emit(2)
+    wait(circuit)
+
+    assert observer.values == [1]
+    assert observer.ended == [subscription]
+
+
+@rule("SCOPE-CLOSE-02")
+@derived
+def test_a_scope_closes_a_circuits_parts_before_the_circuit(
+    cortex: Cortex, new_circuit: NewCircuit, wait: Settle
+) -> None:
+    with cortex.scope() as scope:
+        circuit = scope.register(new_circuit("scope.parts"))
+        subscribed = Subscribed(circuit)
+        scope.register(subscribed.conduit)
+        scope.register(subscribed.subscribe(1))
+        subscribed.subscribe(2)
+        subscribed.conduit.get("a").emit(1)
+    wait(circuit)
+
+    assert subscribed.told == [1, 2]
+    assert subscribed.received == [1, 1]
+    assert _closed(circuit)
+
+
+@rule("SCOPE-CLOSE-04", "ISOL-ONCLOSE-04")
+def test_a_close_callback_that_raises_does_not_keep_the_other_resources_open(
+    cortex: Cortex, circuit: Circuit, wait: Settle
+) -> None:
+    subscribed = Subscribed(circuit)
+    scope = cortex.scope()
+    scope.register(subscribed.subscribe(1))
+    scope.register(subscribed.subscribe(2, RuntimeError("raised by a close callback")))
+    scope.register(subscribed.subscribe(3))
+
+    scope.close()
+    wait(circuit)
+
+    assert subscribed.told == [3, 2, 1]
+
+
+@rule("SCOPE-REG-03", "SCOPE-CLOSE-03")
+def test_a_subscription_that_ended_otherwise_is_tolerated(
+    cortex: Cortex, circuit: Circuit, wait: Settle
+) -> None:
+    subscribed = Subscribed(circuit)
+    before, meanwhile, after = (subscribed.subscribe(number) for number in (1, 2, 3))
+    before.close(wait=True)
+
+    with cortex.scope() as scope:
+        for subscription in (before, meanwhile, after):
+            scope.register(subscription)
+        meanwhile.close()
+        wait(circuit)
+    wait(circuit)
+
+    assert subscribed.told == [1, 2, 3]
+
+
+@rule("SCOPE-CLOSE-07")
+@derived
+def test_own_subscriptions_end_before_those_of_child_scopes(
+    cortex: Cortex, circuit: Circuit, wait: Settle
+) -> None:
+    subscribed = Subscribed(circuit)
+    root = cortex.scope()
+    first, second = root.scope(), root.scope()
+    for number, scope in enumerate((first, root, second, root)):
+        scope.register(subscribed.subscribe(number))
+
+    root.close()
+    wait(circuit)
+
+    assert subscribed.told == [3, 1, 2, 0]
+
+
+@rule("SCOPE-CLOSE-08", "CLOSURE-04")
+def test_closing_a_scope_ends_a_subscription_that_an_unconsumed_closure_holds(
+    cortex: Cortex, circuit: Circuit, wait: Settle
+) -> None:
+    subscribed = Subscribed(circuit)
+    seen: list[object] = []
+    scope = cortex.scope()
+    closure = scope.closure(subscribed.subscribe(1))
+
+    scope.close()
+    subscribed.conduit.get("a").emit(1)
+    wait(circuit)
+    closure.consume(seen.append)
+
+    assert subscribed.received == []
+    assert subscribed.told == [1]
+    assert seen == []
+
+
+@rule("CLOSURE-01", "CLOSURE-02", "CLOSURE-03")
+@pytest.mark.parametrize("failure", [None, ValueError("in the block")], ids=["returns", "raises"])
+def test_a_subscription_ends_with_the_block_that_consumes_it(
+    failure: ValueError | None, cortex: Cortex, circuit: Circuit, wait: Settle
+) -> None:
+    subscribed = Subscribed(circuit)
+    subscription = subscribed.subscribe(1)
+
+    def block(resource: Subscription) -> None:
+        assert resource is subscription
+        subscribed.conduit.get("a").emit(1)
+        wait(circuit)
+        if failure is not None:
+            raise failure
+
+    with cortex.scope() as scope:
+        raised = noted(scope.closure(subscription).consume, block)
+        subscribed.conduit.get("a").emit(2)
+        wait(circuit)
+
+    assert raised is failure
+    assert subscribed.received == [1]
+    assert subscribed.told == [1]

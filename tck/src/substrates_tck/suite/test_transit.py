@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from substrates import Circuit, Pipe
+from substrates import Circuit, Conduit, Pipe, Subscriber
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.marks import derived, each_lane, rule
 from substrates_tck.waits import Background, Gate, Settle
@@ -246,6 +246,42 @@ def test_a_barrier_does_not_get_between_the_parts_of_a_cascade(
     gate.release()
 
     assert waiting.result() == [1, 2, 3, 4]
+
+
+@rule("CIRCUIT-TRANSIT-07", "CIRCUIT-TRANSIT-04")
+def test_no_queued_operation_gets_between_the_parts_of_a_cascade(
+    circuit: Circuit, wait: Settle, gate: Gate
+) -> None:
+    log: list[Any] = []
+    late: list[int] = []
+    conduit: Conduit[int] = circuit.conduit(int)
+    before: Subscriber[int] = circuit.subscriber("n", lambda _, registrar: registrar.register(log.append))
+    after: Subscriber[int] = circuit.subscriber("n", lambda _, registrar: registrar.register(late.append))
+    port, basin, ended = circuit.port(0), circuit.basin(10), conduit.subscribe(before)
+    target: Pipe[Any] = circuit.pipe(lambda value: log.append(("target", value)))
+
+    def receive(value: int) -> None:
+        conduit.get("a").emit(value)
+        basin.pipe().emit(value)
+        if value == 2:
+            gate.hold()
+        if value < 4:
+            pipe.emit(value + 1)
+
+    pipe: Pipe[int] = circuit.pipe(receive)
+    pipe.emit(1)
+    gate.await_entered()
+    conduit.subscribe(after)
+    ended.close()
+    basin.drain(target)
+    port.update(lambda value: value + 5)
+    port.emit(target)
+    conduit.get("a").emit(100)
+    gate.release()
+    wait(circuit)
+
+    assert log == [1, 2, 3, 4, *(("target", value) for value in (1, 2, 3, 4, 5))]
+    assert late == [100]
 
 
 @rule("CIRCUIT-TRANSIT-08")
