@@ -54,6 +54,12 @@ showcase: sync ## a million circuits on alpha, verified (SHOWCASE_ARGS=...)
 lanes: sync ## emission cost, delays by busy circuits, idle cost: measured against their bounds
 	$(RUN) python perfkit/benchmarks/lanes.py
 
+.PHONY: costs
+costs: sync ## cost of recipes, of dispatch in conduits and of names: measured against their bounds
+	$(RUN) python perfkit/benchmarks/recipes.py
+	$(RUN) python perfkit/benchmarks/dispatch.py
+	$(RUN) python perfkit/benchmarks/names.py
+
 .PHONY: check
 check: lint test tck ## everything: format, lint, types, import contracts, tests, TCK
 
@@ -62,6 +68,7 @@ lint: sync ## format check, lint, types, import contracts
 	$(RUN) ruff format --check
 	$(RUN) ruff check
 	$(RUN) mypy
+	$(RUN) basedpyright
 	$(RUN) lint-imports --no-logo
 
 .PHONY: format
@@ -82,6 +89,16 @@ INSTALLED := import importlib.metadata as m; print(*sorted(m.entry_points(group=
 .PHONY: tck
 tck: sync ## the conformance kit on every installed provider (PROVIDERS=...)
 	$(RUN) substrates-tck run $(or $(PROVIDERS),$$($(RUN) python -c '$(INSTALLED)'))
+
+MINUTES ?= 10
+
+.PHONY: soak
+soak: sync ## generated programs against the sequential model, on every installed provider (MINUTES=..., PROVIDERS=..., SEED=...)
+	$(RUN) substrates-tck soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(or $(PROVIDERS),$$($(RUN) python -c '$(INSTALLED)'))
+
+.PHONY: mutants
+mutants: sync ## faulty providers, each caught by the test that is about it
+	$(RUN) substrates-tck mutants
 
 .PHONY: wheels
 wheels: $(filter .uv/%,$(UV)) ## a wheel of each distribution, in dist/

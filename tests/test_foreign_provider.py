@@ -84,17 +84,30 @@ def test_foreign_provider_is_chosen_by_its_name(home: Path, tmp_path: Path) -> N
     assert printed == "<Pipe orders of circuit 'orders' (foreign)>\n"
 
 
+def test_the_authors_page_shows_the_foreign_provider() -> None:
+    page = (ROOT / "tck/PROVIDERS.md").read_text(encoding="utf-8")
+    shown = dict(re.findall(r"^```(toml|python)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+
+    assert shown["toml"] == (FOREIGN / "pyproject.toml").read_text(encoding="utf-8")
+    assert shown["python"] == (FOREIGN / "src/foreign_engine/__init__.py").read_text(encoding="utf-8")
+
+
 @pytest.mark.slow
-@pytest.mark.timeout(300)
-def test_foreign_provider_passes_the_kit(home: Path, tmp_path: Path) -> None:
-    printed = _run(home, tmp_path, "-m", "substrates_tck", "run", "foreign", "--quiet")
+@pytest.mark.timeout(600)
+def test_foreign_provider_passes_the_kit_and_gets_a_certificate(home: Path, tmp_path: Path) -> None:
+    command = ("-m", "substrates_tck", "run", "foreign", "--quiet", "--certificate", "certificate.md")
+    printed = _run(home, tmp_path, *command)
 
     counts = re.search(r"^foreign: (\d+) of (\d+) passed, (\d+) skipped", printed, re.MULTILINE)
     assert counts, printed
     passed, ran, skipped = map(int, counts.groups())
     assert passed == ran
-    assert ran > 500, "most of the kit needs no kernels"
+    assert ran > 1000, "most of the kit needs no kernels"
     assert skipped < 100, "only what needs kernels is skipped"
+    certificate = (tmp_path / "certificate.md").read_text(encoding="utf-8")
+    assert "**foreign conforms.**" in certificate
+    assert f"| passed | {passed} of {ran} |" in certificate
+    assert "foreign-engine 3.1.4" in certificate
 
 
 @pytest.mark.slow

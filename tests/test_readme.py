@@ -33,6 +33,7 @@ SMALL = {
     "uv run substrates-tck run alpha reference": ["substrates-tck", "run", "--help"],
     "uv run substrates-tck coverage": ["substrates-tck", "coverage"],
     "uv run substrates-tck mutants": ["substrates-tck", "mutants", "--help"],
+    "uv run substrates-tck soak alpha reference --minutes 10": ["substrates-tck", "soak", "--help"],
 }
 
 
