@@ -130,7 +130,7 @@ def run(provider: str, *options: str, quiet: bool = False, tests: Sequence[str] 
         start = perf_counter()
         done = subprocess.run(
             command,
-            env=_environment(),
+            env=_environment(folder),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE if quiet else None,
             stderr=subprocess.STDOUT if quiet else None,
@@ -150,15 +150,21 @@ def collect(*options: str) -> list[Test]:
         record = Path(folder) / "record"
         command = [*COMMAND, "--collect-only", "-q", "--record", str(record), *options]
         done = subprocess.run(
-            command, env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+            command,
+            env=_environment(folder),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if done.returncode:
             raise RuntimeError(f"the kit cannot be collected:\n{done.stdout}{done.stderr}")
         return _read(record)[0]
 
 
-def _environment() -> dict[str, str]:
-    environment = dict(os.environ)
+def _environment(folder: str) -> dict[str, str]:
+    # What Hypothesis keeps would go into the folder of the kit.
+    environment = {**os.environ, "HYPOTHESIS_STORAGE_DIRECTORY": folder}
     for name in ("PYTEST_ADDOPTS", "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTEST_PLUGINS"):
         environment.pop(name, None)
     return environment

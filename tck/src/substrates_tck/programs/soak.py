@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any, Final
 
 from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
+from hypothesis.configuration import set_hypothesis_home_dir
 
 from .check import check
 from .model import TooLongError
@@ -52,6 +54,14 @@ def soak(
     Raises:
         DifferenceError: a provider differs from the model.
     """
+    with TemporaryDirectory(prefix="substrates-tck.") as folder:
+        set_hypothesis_home_dir(folder)  # instead of the folder that one happens to be in
+        yield from _batches(providers, seconds, seed, bound_s, shrink)
+
+
+def _batches(
+    providers: Sequence[str], seconds: float, seed: int, bound_s: float, shrink: bool
+) -> Iterator[tuple[str, str, int, int]]:
     end = monotonic() + seconds
     first = True
     while first or monotonic() < end:
