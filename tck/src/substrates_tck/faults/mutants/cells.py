@@ -65,7 +65,7 @@ class _ChangesAtOnce(Port):
 @faults.kind(
     "port",
     fault="keeps None in a port when an update returns it",
-    file="test_ports.py",
+    file="test_port_failures.py",
     test="test_an_update_that_fails_keeps_the_value",
     says=r"the port sent no value",
 )
@@ -259,7 +259,7 @@ class _TicksAtOnce(Ticker):
 @faults.kind(
     "ticker",
     fault="goes on ticking after the ticker's close",
-    file="test_tickers.py",
+    file="test_ticker_ends.py",
     test="test_a_closed_ticker_ticks_no_more",
     says=r"== \[0, 1, 2, 3\]",
 )

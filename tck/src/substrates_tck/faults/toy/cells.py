@@ -137,7 +137,10 @@ class Basin(Component, substrates.Basin[Any]):
         values = list(self.values)
         self.values.clear()
         for value in values:
-            target.emit(value)
+            try:
+                target.emit(value)
+            except TypeError as error:  # its lane does not take it
+                self.cortex.report(target.subject, error)
 
 
 class Capture(substrates.Capture[Any]):
