@@ -18,14 +18,14 @@ from .program import Action, Program, Step, Subscriber, Target
 
 __all__ = ["Outcome", "TooLongError", "cascade", "expected"]
 
-MOST_JOBS: Final = 20_000
-"""A program that needs more is not worth running."""
+MOST_WORK: Final = 20_000
+"""Jobs, deliveries and callbacks: a program that needs more is not worth running."""
 
 Job = Callable[[], object]
 
 
 class TooLongError(Exception):
-    """A program has more jobs than it is worth."""
+    """A program has more to do than it is worth."""
 
 
 @dataclass
@@ -81,7 +81,7 @@ class _Machine:
         self.ended_subscribers: set[int] = set()
         self.subscriptions: list[_Subscription | None] = []
         self.running: int | None = None
-        self.jobs = 0
+        self.work = 0
         count = program.circuits
         self.outcome = Outcome(
             [[] for _ in range(count)], [[] for _ in range(count)], [[] for _ in range(count)]
@@ -91,6 +91,7 @@ class _Machine:
 
     def accept(self, circuit: int, job: Job) -> None:
         """Give a job its place."""
+        self.spend()
         there = self.circuits[circuit]
         if self.running == circuit:
             there.transit.append(job)
@@ -105,13 +106,16 @@ class _Machine:
             for number, circuit in enumerate(self.circuits):
                 while circuit.transit or circuit.ingress:
                     busy = True
-                    self.jobs += 1
-                    if self.jobs > MOST_JOBS:
-                        raise TooLongError
                     self.running = number
                     job = circuit.transit.popleft() if circuit.transit else circuit.ingress.popleft()
                     job()
                     self.running = None
+
+    def spend(self) -> None:
+        """Count something that is done."""
+        self.work += 1
+        if self.work > MOST_WORK:
+            raise TooLongError
 
     # -- emissions
 
@@ -172,6 +176,7 @@ class _Machine:
         conduit = self.conduits[number]
         known = conduit.channels.setdefault(name, {})
         for subscription in conduit.subscriptions:
+            self.spend()
             if subscription not in known:
                 known[subscription] = self.ask(number, subscription, name)
         for subscription in list(conduit.subscriptions):

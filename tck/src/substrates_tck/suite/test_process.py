@@ -263,6 +263,95 @@ def test_emitting_from_a_signal_handler_is_safe(script: Script) -> None:
     assert printed == "True True True\n"
 
 
+@rule("PYTHON-SIGNAL-02")
+@pytest.mark.skipif(sys.implementation.name != "cpython", reason="collects as CPython does")
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "circuit.subject",
+        "circuit.current",
+        "pipe.subject",
+        "cell.subject",
+        "cell.pipe()",
+        "conduit.get('first')",
+        "bank.get('first')",
+        "cortex.name(f'finalizer.n{trial}')",
+    ],
+)
+def test_a_finalizer_gets_what_the_call_that_it_interrupts_is_making(asked: str, script: Script) -> None:
+    """A finalizer runs wherever memory is asked for, so also where something is made on first use."""
+    printed = script(
+        f"""
+        import gc
+
+        class Finalized:
+            def __init__(self, call):
+                self.call, self.own = call, self
+
+            def __del__(self):
+                self.call()
+
+        circuits, got, alike = [], [], 0
+        for trial in range(200):
+            gc.disable()
+            gc.collect()
+            circuit = cortex.circuit("finalizer")
+            circuits.append(circuit)
+            pipe, cell = circuit.pipe(print), circuit.cell(0)
+            conduit, bank = circuit.conduit("finalizer"), circuit.bank()
+            del got[:]
+            Finalized(lambda: got.append({asked}))
+            gc.set_threshold(trial + 1)
+            gc.enable()
+            own = {asked}
+            gc.disable()
+            gc.collect()
+            alike += got[0] is own and own is {asked}
+        for circuit in circuits:
+            circuit.close()
+        print(alike)
+        """
+    )
+
+    assert printed == "200\n"
+
+
+@rule("PYTHON-SIGNAL-02")
+@pytest.mark.skipif(sys.implementation.name != "cpython", reason="collects as CPython does")
+def test_what_a_finalizer_emits_while_the_first_pipe_is_made_is_received(script: Script) -> None:
+    printed = script(
+        """
+        import gc
+
+        class Finalized:
+            def __init__(self, circuit):
+                self.circuit, self.own = circuit, self
+
+            def __del__(self):
+                self.circuit.pipe(received.append).emit("early")
+
+        counts = []
+        for trial in range(200):
+            gc.disable()
+            gc.collect()
+            received = []
+            circuit = cortex.circuit()
+            Finalized(circuit)
+            gc.set_threshold(trial + 1)
+            gc.enable()
+            pipe = circuit.pipe(received.append)
+            gc.disable()
+            gc.collect()
+            pipe.emit("late")
+            circuit.close(wait=True)
+            counts.append(received)
+        print(counts.count(["early", "late"]))
+        """
+    )
+
+    assert printed == "200\n"
+
+
 @rule("PYTHON-FORK-01")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 @pytest.mark.parametrize(
