@@ -141,11 +141,12 @@ class Circuit(LaneCircuit):
                 if self._subject is None:
                     root = self._cortex.subject
                     if self._handle:
-                        self._subject = self._cortex.native_subject(
-                            substrates.Circuit, self._handle, self._name, root
-                        )
+                        made = self._cortex.native_subject(substrates.Circuit, self._handle, self._name, root)
                     else:
-                        self._subject = Subject(substrates.Circuit, self._name, root)
+                        made = Subject(substrates.Circuit, self._name, root)
+                    # Making it may have run a finalizer that needed it first.
+                    if self._subject is None:
+                        self._subject = made
         return self._subject
 
     def _own_pipe(self, target: Any, operation: str) -> Pipe | None:

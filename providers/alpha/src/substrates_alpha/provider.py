@@ -122,7 +122,8 @@ class AlphaCortex(Cortex):
         with self.lock:
             subject = self.subjects.get(handle)
             if subject is None:
-                subject = self.subjects[handle] = Subject(kind, name, enclosure)
+                # Making it may run a finalizer that needs it first.
+                subject = self.subjects.setdefault(handle, Subject(kind, name, enclosure))
             return subject
 
     def _new_circuit(self, name: Name) -> Circuit:

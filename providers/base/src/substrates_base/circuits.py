@@ -81,10 +81,11 @@ class Circuit(substrates.Circuit):
         current = self._current
         if current is None:
             with self._cortex.lock:
+                made = Current(Subject(substrates.Current, self._name, self.subject))
+                # Looked at last: making it may have run a finalizer that needed it first.
                 current = self._current
                 if current is None:
-                    own = Subject(substrates.Current, self._name, self.subject)
-                    current = self._current = Current(own)
+                    current = self._current = made
         return current
 
     def __repr__(self) -> str:
@@ -336,9 +337,11 @@ class Circuit(substrates.Circuit):
         time = self._time
         if time is None:
             with self._cortex.lock:
+                made = Time(self._cortex.clock)
+                # Looked at last: making it may have run a finalizer that needed it first.
                 time = self._time
                 if time is None:
-                    time = self._time = Time(self._cortex.clock)
+                    time = self._time = made
         return time
 
     def _outside(self, operation: str) -> None:

@@ -52,5 +52,8 @@ class Currents(threading.local):
         if self._own is None:
             parts = [part for part in threading.current_thread().name.split(".") if part]
             name = names.intern(".".join(parts) or "thread")
-            self._own = Current(Subject(substrates.Current, name, root))
+            made = Current(Subject(substrates.Current, name, root))
+            # Making it may have run a finalizer that needed it first.
+            if self._own is None:
+                self._own = made
         return self._own

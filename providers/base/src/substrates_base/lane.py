@@ -105,7 +105,7 @@ class Workers:
 
     def __init__(self, cortex: Cortex) -> None:
         self._cortex = cortex
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # re-entrant, for a signal handler or a finalizer that needs a worker
         self._ready: SimpleQueue[LaneCircuit | None] = SimpleQueue()
         self.put = self._ready.put
         self._alarm: SimpleQueue[None] = SimpleQueue()
@@ -123,9 +123,10 @@ class Workers:
         """Start the threads unless they run."""
         if not self._started:
             with self._lock:
+                for _ in range(self._core - len(self._workers)):
+                    self._add_worker(None)
+                # Looked at last: a signal handler may have started them while a thread came up.
                 if not self._started:
-                    for _ in range(self._core):
-                        self._add_worker(None)
                     threading.Thread(target=self._watch, name="substrates.watcher", daemon=True).start()
                     self._started = True
 
@@ -349,11 +350,14 @@ class LaneCircuit(Circuit):
         """Make the queue, with the first pipe or job: a circuit that has none is a small object."""
         if self._ingress is None:
             with self._cortex.lock:
+                self._workers.start()
+                queue: deque[Any] = deque()
+                permit, running = allocate_lock(), allocate_lock()
+                # Looked at last: the lines above may have run a finalizer that opened it first.
                 if self._ingress is None:
-                    self._workers.start()
-                    self._queue = deque()
-                    self._permit = allocate_lock()
-                    self._running = allocate_lock()
+                    self._queue = queue
+                    self._permit = permit
+                    self._running = running
                     self._ingress = self._open_ingress()
 
     def _open_ingress(self) -> Any:

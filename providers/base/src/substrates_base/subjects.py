@@ -15,7 +15,8 @@ from .states import State
 __all__ = ["Id", "Subject", "renew_lock", "subject_of"]
 
 _sequence = count(1)
-_lock = threading.Lock()
+_lock = threading.RLock()
+"""Re-entrant: what a signal handler or a finalizer asks for may be what this thread is making."""
 
 
 class Id(substrates.Id):
@@ -126,7 +127,7 @@ class Subject(substrates.Subject[Any]):
 def renew_lock() -> None:
     """In a forked child, get a lock that nobody holds."""
     global _lock
-    _lock = threading.Lock()
+    _lock = threading.RLock()
 
 
 def subject_of(component: Any, kind: type[Any], name: Name, enclosure: Subject) -> Subject:
@@ -136,6 +137,9 @@ def subject_of(component: Any, kind: type[Any], name: Name, enclosure: Subject) 
     """
     with _lock:
         if component._subject is None:
-            component._subject = Subject(kind, name, enclosure)
+            made = Subject(kind, name, enclosure)
+            # Making it may have run a finalizer that needed it first.
+            if component._subject is None:
+                component._subject = made
         subject: Subject = component._subject
         return subject
