@@ -144,6 +144,18 @@ class Workers:
                 if not self._has_idle_worker() and len(self._workers) < MOST_WORKERS and not self.stopped:
                     self._add_worker(RETIRE_S)
 
+    def forget(self) -> None:
+        """In a forked child, where no worker runs: let emitters to circuits that had work find that out."""
+        self._lock = threading.RLock()
+        for worker in self._workers:
+            if worker.circuit is not None:
+                worker.circuit._scheduled = False
+        with suppress(Empty):
+            while True:
+                circuit = self._ready.get(block=False)
+                if circuit is not None:
+                    circuit._scheduled = False
+
     def count(self) -> int:
         """Return the number of worker threads."""
         return len(self._workers)
@@ -503,6 +515,9 @@ class LaneCircuit(Circuit):
                 self._pause(worker)
                 return
             self._runner = None
+            if transit:  # from the finalizer of the last value, which went just now
+                self._runner = get_ident()
+                continue
             self._scheduled = False
             # The worker's again, for the circuit it runs next: kept, it would be taken for this one's own.
             del self._transit
@@ -542,6 +557,7 @@ class LaneCircuit(Circuit):
     def _bury(self) -> None:
         """End for good: transit of what was accepted is done before the end, what came after is dropped."""
         self._runner = None
+        self._transit.clear()  # a finalizer's; the worker's next circuit gets this transit
         while self._queue:
             late = self._queue.popleft()
             self._queue.popleft()

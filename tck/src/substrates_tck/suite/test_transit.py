@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import Any
 
 import pytest
 
-from substrates import Circuit, Conduit, Pipe, Subscriber
-from substrates_tck.fixtures import NewCircuit
+from substrates import Circuit, Conduit, Cortex, Current, Pipe, Subscriber
+from substrates_tck.fixtures import NewCircuit, Until
 from substrates_tck.marks import derived, each_lane, rule
 from substrates_tck.waits import Background, Gate, Settle
 
@@ -330,3 +331,30 @@ def test_an_emission_to_another_circuit_and_back_is_ingress(new_circuit: NewCirc
     wait(here, there, here)
 
     assert log == [*range(50), 100]
+
+
+@rule("CIRCUIT-TRANSIT-01", "PYTHON-SIGNAL-02")
+@pytest.mark.skipif(sys.implementation.name != "cpython", reason="finalizes as CPython does")
+def test_what_the_finalizer_of_the_last_value_emits_is_received_by_its_own_circuit(
+    cortex: Cortex, circuit: Circuit, eventually: Until
+) -> None:
+    """The last value goes when nothing is left to be received: nothing else would look at the transit."""
+    contexts: list[Current] = []
+
+    class Emits:
+        def __del__(self) -> None:
+            pipe.emit(1)
+
+    pipe: Pipe[int] = circuit.pipe(lambda _: contexts.append(cortex.current()))
+    unheard: Pipe[Emits] = circuit.pipe(lambda _: None)
+    for _ in range(20):
+        received = len(contexts)
+        unheard.emit(Emits())
+
+        eventually(partial(_longer, contexts, received), "what the finalizer emitted is received")
+
+    assert contexts == [circuit.current] * 20
+
+
+def _longer(log: list[Any], length: int) -> bool:
+    return len(log) > length
