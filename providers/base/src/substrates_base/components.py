@@ -103,7 +103,8 @@ class Resource(Component):
         if not self._end_queued:
             # In this order, so that a call which an interrupt cuts short can be repeated.
             self._closed = True
-            circuit._job(self._ended)
+            if not circuit._cortex.forked:  # there no job would run, and closing never raises (RES-02)
+                circuit._job(self._ended)
             self._end_queued = True
         if wait:
             circuit._barrier(None)

@@ -14,7 +14,7 @@ import pytest
 
 from substrates import Cortex, spi
 from substrates_tck.fixtures import Until
-from substrates_tck.marks import rule
+from substrates_tck.marks import derived, rule
 
 Script = Callable[..., str]
 LIMIT_S = 30.0
@@ -396,6 +396,92 @@ def test_a_forked_child_that_uses_what_the_parent_started_gets_an_error(use: str
     )
 
     assert printed == "error\n"
+
+
+@rule("PYTHON-FORK-01", "RES-02")
+@derived
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_closing_in_a_forked_child_what_the_parent_made_raises_nothing(script: Script) -> None:
+    """What a child inherits is closed there by `with` and by finalizers, which expect no error."""
+    printed = script(
+        """
+        import os, warnings
+
+        warnings.simplefilter("ignore")
+        circuit = cortex.circuit()
+        pipe = circuit.pipe(lambda value: None)
+        conduit, bank = circuit.conduit(), circuit.bank()
+        subscriber = circuit.subscriber("parent", lambda subject, registrar: None)
+        subscription, ticker = conduit.subscribe(subscriber), circuit.ticker(3600, pipe)
+        bank.get("parent")
+        pipe.emit(0)
+        circuit.wait()
+
+        child = os.fork()
+        if child == 0:
+            for inherited in (subscription, subscriber, conduit, bank, ticker, circuit):
+                for _ in range(2):
+                    try:
+                        inherited.close()
+                    except BaseException as error:
+                        print(repr(inherited), repr(error), flush=True)
+            print("closed", flush=True)
+            os._exit(0)
+        os.waitpid(child, 0)
+        circuit.close(wait=True)
+        """
+    )
+
+    assert printed == "closed\n"
+
+
+@rule("PYTHON-FORK-01")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+@pytest.mark.parametrize("which", ["running", "waiting"])
+def test_a_forked_child_that_emits_to_a_circuit_which_had_work_gets_an_error(
+    which: str, script: Script
+) -> None:
+    printed = script(
+        f"""
+        import os, threading, warnings
+
+        warnings.simplefilter("ignore")
+        gate, begun = threading.Event(), threading.Event()
+        running = cortex.circuit()
+        hold = running.pipe(lambda value: (begun.set(), gate.wait(20)))
+        waiting = cortex.circuit()
+        others = [waiting.pipe(lambda value: None)]
+        hold.emit(0)
+        begun.wait(20)
+        others[0].emit(0)
+        pipe, circuit = (hold, running) if {which!r} == "running" else (others[0], waiting)
+        conduit, port = circuit.conduit(), circuit.port(0)
+        channel = conduit.get("a")
+        subscriber = circuit.subscriber("s", lambda subject, registrar: None)
+
+        child = os.fork()
+        if child == 0:
+            for use in (
+                lambda: pipe.emit(1),
+                lambda: channel.emit(1),
+                lambda: conduit.subscribe(subscriber),
+                lambda: port.replace(1),
+                lambda: pipe.emit(1),
+            ):
+                try:
+                    use()
+                    print("no error", flush=True)
+                except substrates.ForkedProcessError:
+                    print("error", flush=True)
+            os._exit(0)
+        os.waitpid(child, 0)
+        gate.set()
+        running.close(wait=True)
+        waiting.close(wait=True)
+        """
+    )
+
+    assert printed == "error\n" * 5
 
 
 @rule("PYTHON-SIGNAL-02")
