@@ -146,6 +146,33 @@ def test_circuits_close_stops_a_ticker_that_is_made_meanwhile(
     assert not circuit._timing().tickers
 
 
+def test_ticker_that_a_signal_handler_closes_while_it_orders_its_next_tick_stops(cortex: Cortex) -> None:
+    ordered: set[int] = set()
+    handlers: list[Callable[[], None]] = []
+
+    class Interrupted(ManualClock):
+        """Runs a signal handler while a tick is ordered."""
+
+        def call_at(self, due_ns: int, callback: Callable[[], object], /) -> Callable[[], object]:
+            while handlers:
+                handlers.pop()()
+            super().call_at(due_ns, callback)
+            ordered.add(due_ns)
+            return lambda: ordered.discard(due_ns)
+
+    clock = Interrupted()
+    circuit = cortex.circuit("components.handled", clock=clock)
+    ticker = circuit.ticker(1, circuit.pipe())
+    assert len(ordered) == 1
+    handlers.append(ticker.close)
+
+    clock.advance(1)
+
+    assert not handlers
+    assert not ordered
+    circuit.close(wait=True)
+
+
 # -- the system's clock
 
 

@@ -51,7 +51,7 @@ class Ticker(Resource, substrates.Ticker):
             self._due_ns = self._time.clock.now()
             self._order_next()
         self._time.tickers.add(self)
-        self._stop_with_circuit()
+        self._stop_if_closed()
 
     def close(self, *, wait: bool = False) -> None:
         if wait:
@@ -76,15 +76,14 @@ class Ticker(Resource, substrates.Ticker):
     def tick(self) -> None:
         """Give one number to the circuit, on a thread of the clock's choice."""
         with self._lock:
-            if self._closed or self._circuit._closing:
-                self.stop()
+            if self._stop_if_closed():
                 return
             try:
                 self._source.emit(self._number)
                 self._number += 1
             finally:
                 self._order_next()
-        self._stop_with_circuit()
+        self._stop_if_closed()
 
     def _order_next(self) -> None:
         clock = self._time.clock
@@ -94,10 +93,13 @@ class Ticker(Resource, substrates.Ticker):
             self._due_ns = now_ns + self._interval_ns
         self._beat.cancel = clock.call_at(self._due_ns, self._beat)
 
-    def _stop_with_circuit(self) -> None:
-        # The circuit may have been closed, and have stopped its tickers, just before the tick was ordered.
-        if self._circuit._closing:
+    def _stop_if_closed(self) -> bool:
+        # Once more after a tick was ordered: just before, the circuit may have been closed on another thread,
+        # or the ticker by a signal handler, and have stopped what was ordered then.
+        over = self._closed or self._circuit._closing
+        if over:
             self.stop()
+        return over
 
     def _ended(self) -> None:
         """Nothing is left to do: `close` waits for the ticks that were accepted before."""
