@@ -109,9 +109,7 @@ class Cortex(substrates.Cortex):
         return made_slot(self.names, "slot", arguments, type)
 
     def pool(self, function: Callable[[Any], Any], /) -> Pool:
-        from .lookups import RootPool
-
-        return RootPool(self, checked_function(function, "pool", "function"))
+        return Pool(self, checked_function(function, "pool", "function"))
 
     def fiber(self, *arguments: Any) -> Fiber[Any]:
         if len(arguments) > 1:

@@ -18,7 +18,7 @@ from .names import Name
 if TYPE_CHECKING:
     from .cortex import Cortex
 
-__all__ = ["DerivedPool", "Memo", "Pool", "RootPool", "looked_up", "recipe_pool"]
+__all__ = ["DerivedPool", "Memo", "Pool", "looked_up", "recipe_pool"]
 
 
 def looked_up(cortex: Cortex, key: Any, receiver: AnySubject[Any]) -> Name:
@@ -164,10 +164,6 @@ class Memo:
             found = self._settled(name)
         return found
 
-    def made(self) -> list[Any]:
-        """Return the values made so far."""
-        return [value for value in list(self._table.values()) if type(value) not in _UNSETTLED]
-
     def _settled(self, name: Name) -> Any:
         found = self._table.setdefault(name, _Making())
         if type(found) is _Making:
@@ -208,7 +204,7 @@ _UNSETTLED = frozenset((type(None), _Making, _Failure))
 
 
 class Pool(substrates.Pool[Any]):
-    """See `substrates.Pool`."""
+    """See `substrates.Pool`; here of a function of names."""
 
     __slots__ = ("__weakref__", "_cortex", "_memo")
 
@@ -227,12 +223,6 @@ class Pool(substrates.Pool[Any]):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(f"{self!r} cannot be pickled: what it holds belongs to this process")
-
-
-class RootPool(Pool):
-    """A pool of a function of names."""
-
-    __slots__ = ()
 
 
 class DerivedPool(Pool):
