@@ -10,7 +10,7 @@ from typing import Any
 
 from .counts import Count
 
-__all__ = ["Faults"]
+__all__ = ["Faults", "is_interrupt"]
 
 _log = logging.getLogger("substrates")
 
@@ -60,7 +60,12 @@ def _call(client: Callable[[], object]) -> BaseException | None:
     try:
         client()
     except BaseException as failure:
-        if isinstance(failure, KeyboardInterrupt) and threading.current_thread() is threading.main_thread():
+        if is_interrupt(failure):
             raise
         return failure
     return None
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Tell whether `error`, just caught, is Ctrl-C: no failure of what it came upon."""
+    return isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread()

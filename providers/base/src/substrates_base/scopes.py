@@ -12,6 +12,7 @@ from substrates.absent import UNSET, Unset, present
 
 from .circuits import Circuit
 from .components import Resource
+from .faults import is_interrupt
 from .names import Name
 from .subjects import Subject
 
@@ -60,11 +61,11 @@ class Scope(substrates.Scope):
         enclosing: Subject = parent.subject if parent else cortex.subject
         self._subject = Subject(substrates.Scope, name, enclosing)
         self._closed = False
-        # Identity counts, not equality; a dict keeps the order of registration. A closure's resource takes
-        # its place there too, so that one reversed walk closes them all.
+        # Identity counts, not equality; dicts keep the order of registration. The resources of closures that
+        # are registered by nothing else come behind all that are.
         self._resources: dict[int, substrates.Resource] = {}
         self._closures: dict[int, Closure[Any]] = {}
-        self._children: list[Scope] = []
+        self._children: dict[Scope, None] = {}
 
     @property
     def subject(self) -> Subject:
@@ -100,32 +101,46 @@ class Scope(substrates.Scope):
         own = self._cortex.given_name(name, "scope", self._subject, self._cortex.scope_name)
         self._require_open("scope")
         child = Scope(self._cortex, own, self)
-        self._children.append(child)
+        self._children[child] = None
         return child
 
     def close(self) -> None:
-        # Own resources in reverse, then the children in reverse: a walk without recursion, however deep.
+        # Own resources in reverse, then the children in reverse: a walk without recursion, however deep. What
+        # is closed is let go of only then, so that a call which an interrupt cuts short can be repeated.
+        interrupt: KeyboardInterrupt | None = None
         scopes = [self]
         while scopes:
-            scope = scopes.pop()
-            if not scope._closed:
-                scope._closed = True
+            scope = scopes[-1]
+            scope._closed = True
+            try:
                 scope._close_resources()
-                scopes += scope._children
-                scope._children.clear()
+            except KeyboardInterrupt as error:
+                if interrupt is not None:
+                    raise
+                interrupt = error  # `with` closes but once, so the first one waits until all is closed
+                continue
+            scopes.pop()
+            scopes += scope._children
+        self._children.clear()
+        if self._parent is not None:
+            self._parent._children.pop(self, None)
+        if interrupt is not None:
+            raise interrupt
 
     def _close_resources(self) -> None:
         resources = {**self._resources, **{key: held._resource for key, held in self._closures.items()}}
-        for resource in reversed(resources.values()):
+        for key, resource in reversed(resources.items()):
             self._close_one(resource)
-        self._resources.clear()
-        self._closures.clear()
+            self._resources.pop(key, None)
+            self._closures.pop(key, None)
 
     def _close_one(self, resource: substrates.Resource) -> None:
         try:
             resource.close()
-        except BaseException as error:  # noqa: BLE001 - the others close too (SCOPE-CLOSE-04)
-            self._cortex.faults.report(self, error)
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
+            self._cortex.faults.report(self, error)  # the others close too (SCOPE-CLOSE-04)
 
     def __enter__(self) -> Self:
         return self
