@@ -178,6 +178,10 @@ class AlphaCortex(Cortex):
         if self._bridge is not None:
             self._bridge.join(STOP_PATIENCE_MS / 1000)
 
+    def _in_forked_child(self) -> None:
+        super()._in_forked_child()
+        self.workers.forget()
+
 
 class AlphaProvider(Provider):
     """See `substrates.spi.Provider`."""

@@ -36,6 +36,10 @@ class ReferenceCortex(Cortex):
     def _stop(self) -> None:
         self.workers.stop()
 
+    def _in_forked_child(self) -> None:
+        super()._in_forked_child()
+        self.workers.forget()
+
 
 class ReferenceProvider(Provider):
     """See `substrates.spi.Provider`."""
