@@ -94,6 +94,22 @@ def test_subscribing_rebuilds_no_channel_until_it_emits(circuit: LaneCircuit) ->
     assert log == [0] * 10_000 + [1, 1, 2, 2] * 3 + [3]
 
 
+@pytest.mark.parametrize("left", [0, 1])
+def test_many_subscriptions_that_ended_do_not_slow_rebuilds_down(circuit: LaneCircuit, left: int) -> None:
+    conduit = circuit.conduit()
+    assert isinstance(conduit, Conduit)
+    subscriptions = [conduit.subscribe(receiving(lambda _: None)) for _ in range(10_000)]
+    circuit.wait(BOUND_S)
+
+    for subscription in subscriptions[left:]:
+        subscription.close()
+    circuit.wait(BOUND_S)
+
+    assert list(conduit._subscriptions) == subscriptions[:left]
+    # A dict keeps the places of what was deleted, and a rebuild walks over them.
+    assert sys.getsizeof(conduit._subscriptions) <= sys.getsizeof(dict.fromkeys(range(200)))
+
+
 def test_channel_without_subscriptions_is_never_rebuilt(circuit: LaneCircuit) -> None:
     before = rebuilds(circuit)
 

@@ -39,6 +39,9 @@ __all__ = ["Channel", "Conduit"]
 
 Path = Callable[[Any], object]
 
+MANY_GONE = 64
+"""From how many ended subscriptions on it pays to rid their conduit's table of their places."""
+
 
 class Channel:
     """What stands behind a named pipe of a conduit.
@@ -137,7 +140,7 @@ class _Paths:
 class Conduit(Resource, substrates.Conduit[Any]):
     """See `substrates.Conduit`."""
 
-    __slots__ = ("_channels", "_over", "_stem", "_subscriptions", "_version")
+    __slots__ = ("_channels", "_gone", "_over", "_stem", "_subscriptions", "_version")
 
     KIND = substrates.Conduit
 
@@ -146,6 +149,7 @@ class Conduit(Resource, substrates.Conduit[Any]):
         self._stem = routing is Routing.STEM
         self._channels: dict[Name, Channel] = {}
         self._subscriptions: dict[Subscription, None] = {}
+        self._gone = 0
         self._version: object = None
         self._over = False
 
@@ -237,6 +241,11 @@ class Conduit(Resource, substrates.Conduit[Any]):
     def _remove(self, subscription: Subscription) -> None:
         if subscription in self._subscriptions:
             del self._subscriptions[subscription]
+            self._gone += 1
+            if self._gone > len(self._subscriptions) + MANY_GONE:
+                # A dict keeps the places of what was deleted, and every rebuild would walk over them.
+                self._subscriptions = dict(self._subscriptions)
+                self._gone = 0
             self._version = object()
 
     def _ended(self) -> None:
