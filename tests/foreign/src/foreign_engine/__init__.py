@@ -7,8 +7,10 @@ else of the contract is built on them by `substrates_base`.
 from __future__ import annotations
 
 import threading
+from _thread import start_new_thread
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from math import inf
 from queue import SimpleQueue
 from time import monotonic, perf_counter_ns
@@ -32,9 +34,18 @@ class Mailbox:
         self.transit: deque[tuple[Any, Any]] = deque()
         self.over = threading.Event()
         self.reading: int | None = None
-        self.start = threading.Thread(target=self.run, name="foreign", daemon=True).start
+        self.starters = [start_new_thread]
+        """Who takes it starts the thread: a list, because a finalizer may ask in the middle of asking."""
+
+    def started(self) -> bool:
+        return not self.starters
+
+    def start(self) -> None:
+        with suppress(IndexError):
+            self.starters.pop()(self.run, ())
 
     def run(self) -> None:
+        self.cortex.threads.born()
         while True:
             if not self.transit:
                 self.reading = None  # the next value from outside has a time of its own
@@ -48,6 +59,7 @@ class Mailbox:
             except BaseException as error:
                 self.cortex.faults.report(receiver, error)
             self.cortex.currents.circuit = item = receiver = value = None
+        self.cortex.threads.died()
         self.over.set()
 
 
@@ -96,21 +108,18 @@ class Job:
 class ForeignCircuit(Circuit):
     """A circuit of the foreign engine: its thread starts with its first pipe or job."""
 
-    __slots__ = ("_mailbox", "_started")
+    __slots__ = ("_mailbox",)
 
     _cortex: ForeignCortex
 
     def __init__(self, cortex: ForeignCortex, name: Name) -> None:
         super().__init__(cortex, name)
         self._mailbox = Mailbox(cortex)
-        self._started = False
         cortex.circuits.born()
 
     def _open(self) -> None:
-        with self._cortex.lock:
-            if not self._started and not self._closing:
-                self._started = True
-                self._mailbox.start()
+        if not self._closing:
+            self._mailbox.start()
 
     def _admit(self, item: tuple[Any, Any]) -> None:
         if self._inside():
@@ -137,7 +146,7 @@ class ForeignCircuit(Circuit):
 
     def _barrier(self, timeout: float | None) -> bool:
         self._cortex.check_process()
-        if not self._started:
+        if not self._mailbox.started():
             return True
         if self._closing:
             return self._mailbox.over.wait(timeout)
@@ -155,7 +164,7 @@ class ForeignCircuit(Circuit):
 
     def _probe(self) -> tuple[int, int] | None:
         stamps: list[int] = []
-        if self._started:
+        if self._mailbox.started():
             self._mailbox.ingress.put((Job(self, lambda: stamps.append(perf_counter_ns())), None))
         elif not self._closing:
             stamps.append(perf_counter_ns())
@@ -169,8 +178,7 @@ class ForeignCircuit(Circuit):
         return self._mailbox.reading
 
     def _end(self) -> None:
-        if self._started:
-            self._mailbox.ingress.put(None)
+        self._mailbox.ingress.put(None)
 
     def _dropped(self) -> None:
         self._cortex.circuits.died()
@@ -184,12 +192,13 @@ class ForeignCortex(Cortex):
         super().__init__("foreign")
         self.circuits = Live()
         self.pipes = Live()
+        self.threads = Live()
 
     def facts(self) -> Mapping[str, int | float | str]:
         return {
             "circuits": self.circuits.value(),
             "pipes": self.pipes.value(),
-            "workers": sum(thread.name == "foreign" for thread in threading.enumerate()),
+            "workers": self.threads.value(),
             "faults": self.faults.count.value(),
             "rebuilds": self.rebuilds.value(),
         }
