@@ -202,7 +202,8 @@ def bounds(operation: str, given: Order, **values: Any) -> tuple[Any, ...]:
     """
     for parameter, value in values.items():
         present(value, operation, parameter)
-    kept = tuple(given.key(value) if given.key else value for value in values.values())
+    # No generator: in one, a StopIteration of `key` would become another error.
+    kept = tuple([given.key(value) if given.key else value for value in values.values()])
     first, last = kept[0], kept[-1]
     shown = ", ".join(f"{parameter}={value!r}" for parameter, value in values.items())
     if given.compare is not None:

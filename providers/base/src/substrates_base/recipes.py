@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import substrates
@@ -112,14 +112,17 @@ class _Attachment:
         self._arguments = arguments
 
     def shape(self, stages: tuple[Stage, ...]) -> Shape:
-        return tuple(self._shapes(stages))
+        shapes: list[tuple[str, Any]] = []
+        self._walk(stages, shapes)
+        return tuple(shapes)
 
-    def _shapes(self, stages: tuple[Stage, ...]) -> Iterator[tuple[str, Any]]:
+    # No generator: in one, a StopIteration of a supplier would become another error.
+    def _walk(self, stages: tuple[Stage, ...], shapes: list[tuple[str, Any]]) -> None:
         for operator, given in stages:
             key, arguments = operator, given
             if self._subject is not None:
                 if operator == "fiber_factory" or operator == "flow_factory":
-                    yield from self._shapes(self._made(operator, given[0]))
+                    self._walk(self._made(operator, given[0]), shapes)
                     continue
                 if operator in ("scan", "scan_emit", "scan_emit_with"):
                     arguments = (given[0](), *given[1:])
@@ -132,7 +135,7 @@ class _Attachment:
             self._arguments += [
                 argument for argument, name in zip(arguments, OPERATORS[key].parameters, strict=False) if name
             ]
-            yield key, self.shape(given[1].stages) if operator == "when" else ()
+            shapes.append((key, self.shape(given[1].stages) if operator == "when" else ()))
 
     def _made(self, operator: str, factory: Any) -> tuple[Stage, ...]:
         """Return the stages of what a factory returns.

@@ -416,3 +416,17 @@ def test_absent_bounds_and_comparators_are_refused(case: Refusal, refused: Refus
 )
 def test_crossed_bounds_are_refused(case: Refusal, refused: Refused) -> None:
     refused(case)
+
+
+@rule("COMMON-VAL-01")
+@derived
+def test_what_a_key_function_raises_for_a_bound_leaves_the_operator(cortex: Cortex) -> None:
+    error = StopIteration("wanted")
+
+    def key(value: int) -> int:
+        raise error
+
+    with pytest.raises(StopIteration) as caught:
+        cortex.fiber(int).above(1, key=key)
+
+    assert caught.value is error

@@ -193,14 +193,17 @@ def test_a_factory_that_returns_none_makes_pipe_fail_not_the_configuration(
 
 @rule("FLOW-FACTORY-07")
 @each_kind
-def test_what_a_factory_raises_leaves_pipe(kind: str, cortex: Cortex, circuit: Circuit) -> None:
-    error = ValueError("as the test wants it")
-
+@pytest.mark.parametrize(
+    "error", [ValueError("wanted"), StopIteration("wanted")], ids=lambda e: type(e).__name__
+)
+def test_what_a_factory_raises_leaves_pipe(
+    error: Exception, kind: str, cortex: Cortex, circuit: Circuit
+) -> None:
     def make(subject: Subject[Pipe[Any]]) -> Any:
         raise error
 
     flow = KINDS[kind](cortex.flow(), make)
-    with pytest.raises(ValueError, match="as the test wants it") as caught:
+    with pytest.raises(type(error), match="wanted") as caught:
         flow.pipe(circuit.pipe())
 
     assert caught.value is error

@@ -389,14 +389,17 @@ def test_a_step_that_raises_has_no_projection_and_its_changes_in_place_stay(
 
 @rule("FLOW-SCAN-10")
 @each_form
-def test_what_a_supplier_raises_leaves_pipe(form: str, cortex: Cortex, circuit: Circuit) -> None:
-    error = ValueError("as the test wants it")
-
+@pytest.mark.parametrize(
+    "error", [ValueError("wanted"), StopIteration("wanted")], ids=lambda e: type(e).__name__
+)
+def test_what_a_supplier_raises_leaves_pipe(
+    error: Exception, form: str, cortex: Cortex, circuit: Circuit
+) -> None:
     def supply() -> int:
         raise error
 
     flow = FORMS[form](cortex.flow(), supply, add)
-    with pytest.raises(ValueError, match="as the test wants it") as caught:
+    with pytest.raises(type(error), match="wanted") as caught:
         flow.pipe(circuit.pipe())
 
     assert caught.value is error
