@@ -8,8 +8,10 @@ from collections.abc import Callable
 from datetime import timedelta
 from heapq import heappop, heappush
 from itertools import count
+from operator import index
 from typing import Any
 
+from .absent import present
 from .duration import nanoseconds
 from .receptor import checked_function
 
@@ -34,6 +36,10 @@ class Clock(ABC):
 
         Returns:
             A function that cancels the call. If it returns before the call has begun, there is none.
+
+        Raises:
+            AbsentValueError: an argument is None.
+            TypeError: no whole number; not callable.
         """
 
 
@@ -46,10 +52,14 @@ class ManualClock(Clock):
 
     Args:
         start_ns: what it shows at first.
+
+    Raises:
+        AbsentValueError: None.
+        TypeError: no whole number.
     """
 
     def __init__(self, start_ns: int = 0) -> None:
-        self._now_ns = start_ns
+        self._now_ns = _whole(start_ns, "ManualClock", "start_ns")
         self._moving = threading.RLock()
         self._lock = threading.RLock()  # re-entrant for signal handlers; never held while a timer is called
         self._sequence = count()
@@ -59,6 +69,7 @@ class ManualClock(Clock):
         return self._now_ns
 
     def call_at(self, due_ns: int, callback: Callable[[], object], /) -> Callable[[], object]:
+        due_ns = _whole(due_ns, "call_at", "due_ns")
         timer = _Timer(checked_function(callback, "call_at", "callback"))
         with self._lock:
             heappush(self._timers, (due_ns, next(self._sequence), timer))
@@ -102,6 +113,14 @@ class ManualClock(Clock):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(f"{self!r} cannot be pickled: its timers belong to this process")
+
+
+def _whole(value: Any, operation: str, parameter: str) -> int:
+    present(value, operation, parameter)
+    try:
+        return index(value)
+    except TypeError:
+        raise TypeError(f"{operation}({parameter}={value!r}): a whole number is required") from None
 
 
 class _Timer:

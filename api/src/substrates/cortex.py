@@ -236,5 +236,9 @@ class Cortex(Substrate):
         what failed before the wait has been told when it returns. What the hook raises is logged. One hook
         at a time; None removes it.
 
+        Raises:
+            ConfigurationError: a coroutine function.
+            TypeError: not callable.
+
         Contract: ISO-09.
         """

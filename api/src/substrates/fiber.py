@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, TypeVar, overload
@@ -224,13 +223,18 @@ class Fiber(Recipe[E, E]):
         present(probability, "chance", "probability")
         if isinstance(probability, bool) or not isinstance(probability, (int, float)):
             raise TypeError(f"chance(probability={probability!r}): a number is required")
-        if math.isnan(probability) or not 0 <= probability <= 1:
+        if not 0 <= probability <= 1:
             raise ConfigurationError(f"chance(probability={probability!r}): 0.0 to 1.0 is required")
         if seed is not UNSET:
             present(seed, "chance", "seed")
             import random
 
-            random.Random(seed)  # raises what it raises for what is no seed
+            try:
+                random.Random(seed)
+            except TypeError:
+                raise TypeError(
+                    f"chance(seed={seed!r}): an int, a float, a str or bytes is required"
+                ) from None
         return self._with("chance", float(probability), None if seed is UNSET else seed)
 
     def inhibit(self, count: int, /) -> Fiber[E]:

@@ -183,9 +183,7 @@ class Cortex(substrates.Cortex):
         return own
 
     def on_fault(self, hook: Callable[[Any, BaseException], object] | None, /) -> None:
-        if hook is not None and not callable(hook):
-            raise TypeError(f"on_fault({hook!r}): a callable of a subject and an exception, or None")
-        self.faults.hook = hook
+        self.faults.hook = None if hook is None else checked_function(hook, "on_fault", "hook")
 
     def given_name(
         self, name: substrates.Name | str | Unset, operation: str, receiver: AnySubject[Any], default: Name

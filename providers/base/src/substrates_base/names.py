@@ -146,7 +146,10 @@ class Names:
         if isinstance(name, str):
             return self.intern(name)
         present(name, operation, parameter)
-        if isinstance(name, substrates.Name) or (hasattr(name, "part") and hasattr(name, "enclosure")):
+        has_name = isinstance(name, (substrates.Subject, substrates.Substrate))  # and is none
+        if isinstance(name, substrates.Name) or (
+            hasattr(name, "part") and hasattr(name, "enclosure") and not has_name
+        ):
             raise ProviderMismatchFault(
                 receiver or self.subject,
                 operation,

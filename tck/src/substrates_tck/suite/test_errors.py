@@ -197,10 +197,17 @@ def test_an_absent_name_is_refused(call: str, cortex: Cortex, circuit: Circuit) 
 @rule("ERR-CAT-01", "ERR-FAULT-04")
 @derived
 @pytest.mark.parametrize("call", NAMED)
-@pytest.mark.parametrize("unrelated", [42, 1.5, object()], ids=["int", "float", "object"])
+@pytest.mark.parametrize("kind", ["int", "float", "object", "subject", "scope"])
 def test_a_name_of_an_unrelated_type_is_a_plain_type_error(
-    unrelated: object, call: str, cortex: Cortex, circuit: Circuit
+    kind: str, call: str, cortex: Cortex, circuit: Circuit
 ) -> None:
+    unrelated = {
+        "int": 42,
+        "float": 1.5,
+        "object": object(),
+        "subject": circuit.subject,  # it has a name, and is none
+        "scope": cortex.scope(),
+    }[kind]
     _, operate = _calls_with_name(cortex, circuit, unrelated)[call]
 
     with pytest.raises(TypeError) as refused:

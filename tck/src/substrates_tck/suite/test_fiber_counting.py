@@ -538,6 +538,7 @@ def test_silence_alone_makes_no_heartbeat(
             ("FIBER-CHANCE-02", "chance(1.5)", methodcaller("chance", 1.5)),
             ("FIBER-CHANCE-02", "chance(-0.1)", methodcaller("chance", -0.1)),
             ("FIBER-CHANCE-02", "chance(nan)", methodcaller("chance", float("nan"))),
+            ("FIBER-CHANCE-02", "chance(10**400)", methodcaller("chance", 10**400)),
             ("FIBER-INHIBIT-02", "inhibit(-1)", methodcaller("inhibit", -1)),
             ("FIBER-DELAY-03", "delay(0, 0)", methodcaller("delay", 0, 0)),
             ("FIBER-DELAY-03", "delay(-1, 0)", methodcaller("delay", -1, 0)),

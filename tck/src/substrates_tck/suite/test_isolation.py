@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from substrates import Circuit, Cortex, Pipe, Registrar, Subject, Subscription
+from substrates import Circuit, ConfigurationError, Cortex, Pipe, Registrar, Subject, Subscription
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.marks import derived, each_lane, rule
 from substrates_tck.observers import registering
@@ -328,6 +328,15 @@ def test_an_exception_that_cannot_be_shown_stops_nothing(circuit: Circuit, wait:
 def test_a_hook_that_is_no_callable_is_refused(cortex: Cortex) -> None:
     with pytest.raises(TypeError):
         cortex.on_fault(42)  # type: ignore[arg-type]  # what the test is about
+
+
+@rule("ISO-09")
+@derived
+def test_a_hook_whose_coroutines_nobody_would_await_is_refused(cortex: Cortex) -> None:
+    async def hook(subject: Subject[Any] | None, error: BaseException) -> None: ...
+
+    with pytest.raises(ConfigurationError):
+        cortex.on_fault(hook)
 
 
 @rule("ISO-01", "ISO-09")
