@@ -133,6 +133,10 @@ class Fault(SubstratesError):
         self._operation = operation
         self.__cause__ = cause
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # To be copied; pickling is refused by the subject, which stands for a component of this process.
+        return type(self), (self._subject, self._operation, *self.args, self.__cause__), self.__dict__
+
     @property
     def subject(self) -> Subject[Any]:
         """The subject of the receiver that refused."""

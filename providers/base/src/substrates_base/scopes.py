@@ -49,6 +49,9 @@ class Closure(substrates.Closure[R], Generic[R]):
         finally:
             self._resource.close()
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"the closure of {self._resource!r} cannot be pickled: it belongs to this process")
+
 
 class Scope(substrates.Scope):
     """See `substrates.Scope`."""
@@ -84,6 +87,9 @@ class Scope(substrates.Scope):
 
     def __repr__(self) -> str:
         return f"<Scope {self.path()} ({self._cortex.provider})>"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(f"{self!r} cannot be pickled: what it holds belongs to this process")
 
     def register(self, resource: R, /) -> R:
         self._check(resource, "register")

@@ -421,9 +421,22 @@ def test_what_runs_in_this_process_refuses_to_be_pickled(cortex: Cortex, circuit
     import pickle
 
     identities = (circuit.subject, circuit.subject.id, cortex.current())
-    for component in (cortex, circuit, circuit.pipe(), *identities):
+    scope = cortex.scope()
+    parts = (circuit.pipe(), circuit.conduit(), circuit.cell(0), scope, scope.closure(circuit))
+    for component in (cortex, circuit, *parts, *identities):
         with pytest.raises(TypeError, match="cannot be pickled"):
             pickle.dumps(component)
+    scope.close()
+
+
+@rule("SPI-MIX-13")
+@derived
+def test_there_are_no_two_of_what_can_be_used_once(cortex: Cortex, circuit: Circuit) -> None:
+    scope = cortex.scope()
+    for component in (circuit, circuit.pipe(), scope, scope.closure(circuit)):
+        with pytest.raises(TypeError):
+            copy.copy(component)
+    scope.close()
 
 
 @rule("SUBJECT-IDENT-02", "ID-EQ-02")
