@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import logging
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from time import monotonic, sleep
 from typing import Any
 
@@ -15,7 +17,7 @@ import pytest
 
 import substrates
 from substrates import Capture, Cortex, Fault, ManualClock, Ticker, kernel
-from substrates_base import LaneCircuit
+from substrates_base import LaneCircuit, Workers
 from substrates_base.clocks import FEW, SystemClock
 
 BOUND_S = 10.0
@@ -171,6 +173,64 @@ def test_ticker_that_a_signal_handler_closes_while_it_orders_its_next_tick_stops
     assert not handlers
     assert not ordered
     circuit.close(wait=True)
+
+
+# -- interrupts
+
+
+def counts_are(workers: Workers, counted: tuple[int, int]) -> bool:
+    return (workers.circuits.value(), workers.pipes.value()) == counted
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda circuit: circuit._cortex.circuit("components.interrupted").close(),
+        lambda circuit: circuit.pipe(print),
+        lambda circuit: circuit.ticker(86_400, circuit.pipe()).close(),
+    ],
+    ids=["circuit", "pipe", "ticker"],
+)
+def test_interrupt_wherever_something_is_made_leaves_nothing_of_it(
+    make: Callable[[LaneCircuit], Any], circuit: LaneCircuit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Interrupt at each call of base in turn, where Python looks for signals."""
+    unraisable: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", unraisable.append)
+    workers = circuit._workers
+    make(circuit)
+    calls, at, interrupted = 0, 0, True
+
+    def interrupt(frame: Any, event: str, _: Any) -> None:
+        nonlocal calls
+        code = frame.f_code
+        finalizing = code.co_name in ("__del__", "_dropped")  # nobody would see it there
+        if event == "call" and "substrates_base" in code.co_filename and not finalizing:
+            calls += 1
+            if calls == at:
+                raise KeyboardInterrupt
+
+    while interrupted:
+        calls, at, before, interrupted = 0, at + 1, sys.gettrace(), False
+        with uncollected():
+            counted = (workers.circuits.value(), workers.pipes.value())
+            sys.settrace(interrupt)
+            try:
+                make(circuit)
+            except KeyboardInterrupt:
+                interrupted = True
+            finally:
+                sys.settrace(before)
+            circuit._timing().stop()  # a ticker whose maker never heard of it goes on else
+            circuit.wait(BOUND_S)
+            until(
+                partial(counts_are, workers, counted),
+                f"what was made until call {at} is gone",
+            )
+
+    assert at > 2
+    # A circuit that an interrupt kept from its close says that it is unclosed.
+    assert [seen.exc_value for seen in unraisable if seen.exc_type is not ResourceWarning] == []
 
 
 # -- the system's clock

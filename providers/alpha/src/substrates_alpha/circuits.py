@@ -130,9 +130,9 @@ class Circuit(LaneCircuit):
     _cortex: AlphaCortex
 
     def __init__(self, cortex: AlphaCortex, name: Name) -> None:
-        LaneCircuit.__init__(self, cortex, name, cortex.workers)
         self._handle = 0
         self._tail: _Tail | None = None
+        LaneCircuit.__init__(self, cortex, name, cortex.workers)  # last: what it counts, `__del__` takes back
 
     @property
     def subject(self) -> Subject:

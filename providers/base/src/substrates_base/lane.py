@@ -348,15 +348,15 @@ class LaneCircuit(Circuit):
         self._name = name
         self._subject = None
         self._current = None
-        self._closing = False
         self._end_queued = False
         self._time = None
         self._workers = workers
-        workers.circuits.born()
         self._runner: int | None = None
         self._scheduled = False
         self._ended = False
         self._ingress = None
+        self._closing = False  # last: `__del__` takes a circuit that has it as one that was counted
+        workers.circuits.born()
 
     def _open_lane(self) -> None:
         """Make the queue, with the first pipe or job: a circuit that has none is a small object."""
@@ -574,14 +574,17 @@ class LanePipe(Pipe):
     _circuit: LaneCircuit
 
     def __init__(self, circuit: LaneCircuit, name: Name | None, receive: Callable[[Any], object]) -> None:
-        self._circuit = circuit
         self._name = name
         self._subject = None
         self._receive = receive
+        self._circuit = circuit  # last: `__del__` takes a pipe that has it as one that was counted
         circuit._workers.pipes.born()
 
     def __del__(self) -> None:
-        self._circuit._workers.pipes.died()
+        try:  # noqa: SIM105 - every pipe runs this, and `suppress` costs five times as much
+            self._circuit._workers.pipes.died()
+        except AttributeError:  # an interrupt came before it was made
+            pass
 
     @property
     def _direct(self) -> Callable[[Any], object]:

@@ -178,8 +178,8 @@ class Memo:
         try:
             with entry.lock:
                 _waits.end()
-                entry.owner = threading.get_ident()
                 try:
+                    entry.owner = threading.get_ident()
                     if self._table[name] is entry:
                         self._table[name] = self._outcome(name)
                 finally:

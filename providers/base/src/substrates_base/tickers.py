@@ -63,7 +63,9 @@ class Ticker(Resource, substrates.Ticker):
         super().close(wait=wait)
 
     def __del__(self) -> None:
-        self._beat.cancel()
+        beat: _Beat | None = getattr(self, "_beat", None)
+        if beat is not None:  # else an interrupt came before it was made
+            beat.cancel()
 
     def stop(self) -> None:
         """Order no further tick: the ticker or its circuit is closed."""
