@@ -369,7 +369,11 @@ class Circuit(substrates.Circuit):
 
     def __del__(self) -> None:
         try:
-            if not self._closing:
+            closing = self._closing
+        except AttributeError:  # an interrupt came before it was made
+            return
+        try:
+            if not closing:
                 self._closing = True
                 warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
         finally:
@@ -468,9 +472,13 @@ def checked_timeout(timeout: float | timedelta | None) -> float | None:
     if timeout is None:
         return None
     try:
+        if isinstance(timeout, (bool, str, bytes, bytearray)):
+            raise TypeError
         seconds = timeout.total_seconds() if isinstance(timeout, timedelta) else float(timeout)
     except (TypeError, ValueError):
         raise TypeError(f"timeout={timeout!r}: seconds as a number, a timedelta, or None") from None
+    except OverflowError:  # an integer beyond all floats
+        seconds = math.inf if timeout > 0 else -1.0  # type: ignore[operator]
     if math.isnan(seconds) or seconds < 0:
         raise ConfigurationError(f"timeout={timeout!r}: 0 or more seconds")
     return None if math.isinf(seconds) else seconds
