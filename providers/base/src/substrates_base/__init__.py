@@ -10,11 +10,12 @@ from __future__ import annotations
 from .circuits import Circuit, checked_timeout, discard
 from .cortex import Cortex
 from .counts import Count, Live
-from .lane import LaneCircuit, LanePipe, ScalarPipe, Workers, usable_cores
+from .lane import LaneCircuit, LanePipe, ScalarPipe
 from .names import Name
 from .pipes import FanOut, Pipe, checked_target
 from .states import Slot, State
 from .subjects import Subject
+from .workers import Workers, usable_cores
 
 __all__ = [
     "Circuit",
