@@ -2,9 +2,9 @@
 
 The way of a value, in five steps: `LanePipe.emit` (admission), `LaneCircuit._claim` (the circuit becomes
 ready), `Workers._work` (a thread takes it), `LaneCircuit._run` (transit before ingress), the receptor. They
-are in `substrates_base` (`lane`, `workers`), because alpha runs Python receptors by the same steps. What is here is how a
-kernel runs without native code: its state is raw memory behind the same descriptors that native providers
-read, and its context emits at once, which is the same order as emitting when it returns.
+are in `substrates_base` (`lane`, `workers`), because alpha runs Python receptors by the same steps. What is
+here is how a kernel runs without native code: its state is raw memory behind the same descriptors that native
+providers read, and its context emits at once, which is the same order as emitting when it returns.
 """
 
 from __future__ import annotations
