@@ -332,3 +332,63 @@ def test_pipe_that_the_collector_has_finalized_is_dead_not_dangling(make: Callab
 
     assert len(outcomes) == 200
     assert all(pipe.state.count == 7 for pipe in fresh)
+
+
+class Finalized:
+    """Garbage that calls something when the collector comes upon it, in the thread that it was made in."""
+
+    def __init__(self, call: Callable[[], object]) -> None:
+        self._call = call
+        self._own = self
+        self._thread = threading.get_ident()
+
+    def __del__(self) -> None:
+        if threading.get_ident() == self._thread:
+            self._call()
+
+
+@pytest.mark.parametrize("outer", ["scalar", "kernel", "object"])
+@pytest.mark.parametrize("inner", ["scalar", "kernel", "object"])
+def test_a_finalizer_may_make_the_other_part_of_a_circuit_while_one_is_made(
+    inner: str, outer: str, cortex: substrates.Cortex
+) -> None:
+    def use(kind: str, circuit: Circuit, received: list[int]) -> Callable[[], int]:
+        """Make a pipe and emit once; return what tells how often it has received."""
+        if kind == "kernel":
+            pipe = circuit.pipe(step.bind())
+            pipe.emit(0)
+            return lambda: int(pipe.state.count)
+        lane = kernel.int64 if kind == "scalar" else kernel.Lane.OBJECT
+        circuit.pipe(received.append, lane=lane).emit(0)
+        return lambda: len(received)
+
+    thresholds = gc.get_threshold()
+    counts: list[list[int]] = []
+    gc.collect()
+    gc.freeze()
+    try:
+        for trial in range(150):
+            gc.disable()
+            circuit = cortex.circuit("finalizer")
+            calls: list[Callable[[], int]] = []
+
+            def use_inner(circuit: Circuit = circuit, calls: list[Callable[[], int]] = calls) -> None:
+                calls.append(use(inner, circuit, []))
+
+            Finalized(use_inner)
+            gc.set_threshold(trial + 1)
+            gc.enable()
+            calls.append(use(outer, circuit, []))
+            gc.disable()
+            gc.collect()
+            circuit.wait(CLOSE_S)
+            counts.append([call() for call in calls])
+            circuit.close()
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*thresholds)
+        gc.enable()
+
+    # Of those that the collector came upon in another thread, there is one count.
+    assert set(map(tuple, counts)) <= {(1,), (1, 1)}
+    assert counts.count([1, 1]) > 100

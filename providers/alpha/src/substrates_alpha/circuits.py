@@ -128,6 +128,7 @@ class Circuit(LaneCircuit):
     __slots__ = ("_handle", "_receivers", "_tail")
 
     _cortex: AlphaCortex
+    _receivers: dict[int, Any]
 
     def __init__(self, cortex: AlphaCortex, name: Name) -> None:
         self._handle = 0
@@ -273,26 +274,29 @@ class Circuit(LaneCircuit):
                 cortex.start()
             number = cortex.number(self._name)
             with cortex.lock:
-                if not self._handle:
+                while not self._handle:
                     lane_runs = self._ingress is not None
+                    receivers: dict[int, Any] | None = {} if lane_runs else None
+                    tail = _Tail(self) if lane_runs else None
                     handle: int = lib.alpha_circuit_new(number, lane_runs)
                     if not handle:
                         self._cortex.check_process()
                         self._cortex.check(lib.ALPHA_MEMORY)
+                    if self._handle or lane_runs is not (self._ingress is not None):
+                        # A finalizer, or a signal handler, has made one or opened the lane meanwhile.
+                        lib.alpha_circuit_drop(handle)
+                        continue
+                    # No calls from here on: none of those may see a half.
+                    self._handle = handle
+                    if receivers is not None:
+                        self._receivers = receivers
+                        self._tail = tail
+                        self._cortex.adopted[handle] = self
+                        if not self._closing:
+                            self._ingress = tail
                     if self._subject is not None:
                         self._cortex.subjects[handle] = self._subject
-                    self._handle = handle
-                    if lane_runs:
-                        self._join_lanes()
-                        if not self._closing:
-                            self._ingress = self._tail
         return self._handle
-
-    def _join_lanes(self) -> _Tail:
-        self._receivers: dict[int, Any] = {}
-        self._tail = _Tail(self)
-        self._cortex.adopted[self._handle] = self
-        return self._tail
 
     def _open_lane(self) -> None:
         if self._ingress is None and self._handle:
@@ -301,11 +305,19 @@ class Circuit(LaneCircuit):
         super()._open_lane()
 
     def _open_ingress(self) -> Any:
-        if not self._handle:
-            return super()._open_ingress()
+        ingress = super()._open_ingress()
+        if not self._handle:  # looked at last: the line above may run a finalizer that makes the native part
+            return ingress
         self._cortex.check(lib.alpha_circuit_adopt(self._handle))
-        tail = self._join_lanes()
-        self._transit = deque()
+        receivers: dict[int, Any] = {}
+        transit: deque[Any] = deque()
+        tail = _Tail(self)
+        if self._ingress is not None:  # likewise, and opens the lane
+            return self._ingress
+        self._receivers = receivers
+        self._tail = tail
+        self._transit = transit
+        self._cortex.adopted[self._handle] = self
         items = ffi.new("alpha_item[]", ROOM)
         while count := lib.alpha_left_transit(self._handle, items, ROOM):
             self._transit.extend(self._received(items, count))
