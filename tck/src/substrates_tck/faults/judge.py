@@ -78,7 +78,10 @@ def _verdict(mutant: Mutant, killer: str, said: str, done: Run) -> Verdict:
     caught = next((test for test in failed if re.search(said, test.message)), None)
     problem = None
     if not cases or all(test.outcome == "missing" for test in cases):
-        problem = f"the test did not run: pytest ended with status {done.status}"
+        said_by_pytest = [line for line in done.output.splitlines() if line.startswith("ERROR")]
+        problem = "; ".join(
+            [f"the test did not run: pytest ended with status {done.status}", *said_by_pytest]
+        )
     elif not failed:
         problem = "it survives"
     elif stray is not None:

@@ -184,9 +184,7 @@ class Cortex(Owned, Here, substrates.Cortex):
         }
 
     def on_fault(self, hook: Any, /) -> None:
-        if hook is not None and not callable(hook):
-            raise TypeError(f"on_fault({hook!r}): a callable, or None")
-        self.hook = hook
+        self.hook = None if hook is None else checked_function(hook, "on_fault", "hook")
 
     # -- the contract
 

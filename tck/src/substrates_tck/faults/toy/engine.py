@@ -434,12 +434,8 @@ def _seconds(timeout: Any) -> float | None:
         return None
     if isinstance(timeout, timedelta):
         timeout = timeout.total_seconds()
-    if isinstance(timeout, (str, bytes)):
+    if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
         raise TypeError(f"timeout={timeout!r}: seconds as a number, a timedelta, or None")
-    try:
-        seconds = float(timeout)
-    except (TypeError, ValueError):
-        raise TypeError(f"timeout={timeout!r}: seconds as a number, a timedelta, or None") from None
-    if math.isnan(seconds) or seconds < 0:
+    if math.isnan(timeout if isinstance(timeout, float) else 0.0) or timeout < 0:
         raise ConfigurationError(f"timeout={timeout!r}: 0 or more seconds")
-    return min(seconds, threading.TIMEOUT_MAX)
+    return min(timeout, threading.TIMEOUT_MAX)

@@ -77,9 +77,9 @@ class Name(Owned, Fixed, substrates.Name):
         """Return the name that is an argument of `operation`."""
         if isinstance(name, str):
             return cls.interned(cortex, tuple(name.split(".")))
-        own: Name = cortex.checked(
-            name, substrates.Name, operation, "name", receiver, looks=("part", "enclosure")
-        )
+        # Subjects and scopes have parts too, and are no names.
+        looks = () if isinstance(name, substrates.Extent) else ("part", "enclosure")
+        own: Name = cortex.checked(name, substrates.Name, operation, "name", receiver, looks=looks)
         return own
 
     @classmethod
@@ -156,7 +156,9 @@ def _segments_of(cortex: Cortex, path: Any) -> tuple[str, ...]:
 
 
 def _looks_like_a_name(path: Any) -> bool:
-    return isinstance(path, substrates.Name) or (hasattr(path, "part") and hasattr(path, "enclosure"))
+    if isinstance(path, substrates.Extent):
+        return isinstance(path, substrates.Name)
+    return hasattr(path, "part") and hasattr(path, "enclosure")
 
 
 def _constant(constant: Enum) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Closure", "Scope"]
 
 
-class Closure(substrates.Closure[Any]):
+class Closure(Here, substrates.Closure[Any]):
     """One use of a resource."""
 
     def __init__(self, scope: Scope, resource: Any) -> None:
