@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -92,3 +94,15 @@ def test_counters_are_exact_under_threads() -> None:
 
 def test_workers_are_no_more_than_the_processors_of_this_process() -> None:
     assert 1 <= usable_cores() <= (os.cpu_count() or 1)
+
+
+def test_nothing_of_base_is_imported_at_its_first_use() -> None:
+    program = (
+        "import pkgutil, sys, substrates_base as base;"
+        "print([each.name for each in pkgutil.iter_modules(base.__path__)"
+        " if f'substrates_base.{each.name}' not in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "[]\n"

@@ -7,6 +7,8 @@ lane, and adds what it runs itself.
 
 from __future__ import annotations
 
+# Nothing of these is named here, but a first use may be in a signal handler, in the middle of another.
+from . import banks, basins, cells, conduits, pins, ports, recipes, sinks, subscribers, tickers  # noqa: F401
 from .circuits import Circuit, checked_timeout, discard
 from .cortex import Cortex
 from .counts import Count, Live
