@@ -12,8 +12,8 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from time import perf_counter_ns
-from types import TracebackType, UnionType
-from typing import TYPE_CHECKING, Any, Self
+from types import UnionType
+from typing import TYPE_CHECKING, Any
 
 import substrates
 from substrates import ClosedFault, ConfigurationError, ContextError, ProviderMismatchFault, Pulse, Routing
@@ -23,8 +23,10 @@ from substrates.kernel import Binding, Kernel, Lane
 from substrates.receptor import checked_function, receive_of
 from substrates.recipe import whole
 
+from .components import Managed
 from .currents import Current
 from .names import Name
+from .origin import mismatch
 from .pipes import FanOut, Pipe
 from .subjects import Subject, subject_of
 from .times import Time
@@ -44,7 +46,7 @@ if TYPE_CHECKING:
 __all__ = ["Circuit", "checked_routing", "checked_timeout", "checked_witness", "discard", "is_witness"]
 
 
-class Circuit(substrates.Circuit):
+class Circuit(Managed, substrates.Circuit):
     """A circuit of some engine; see `substrates.Circuit`."""
 
     __slots__ = (
@@ -66,6 +68,10 @@ class Circuit(substrates.Circuit):
         self._closing = False
         self._end_queued = False
         self._time: Time | None = None
+
+    @property
+    def _waited_for(self) -> Circuit:
+        return self
 
     # -- identity
 
@@ -292,12 +298,8 @@ class Circuit(substrates.Circuit):
         return name
 
     def _mismatch(self, operation: str, parameter: str, given: Any, kind: str) -> ProviderMismatchFault:
-        return ProviderMismatchFault(
-            self.subject,
-            operation,
-            f"{operation}({parameter}={given!r}): {kind} of another provider given to"
-            f" {self._cortex.provider!r}; create it from the same cortex",
-        )
+        provider = self._cortex.provider
+        return mismatch(self.subject, operation, f"{parameter}={given!r}", kind, provider)
 
     # -- lifetime
 
@@ -351,22 +353,6 @@ class Circuit(substrates.Circuit):
                 " guard with 'cortex.current() is not circuit.current'"
             )
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
-        try:
-            if error is None and not self._inside():
-                self.wait()
-        finally:
-            self.close()
-
     def __del__(self) -> None:
         try:
             closing = self._closing
@@ -378,6 +364,12 @@ class Circuit(substrates.Circuit):
                 warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
         finally:
             self._dropped()
+
+    def _enclosed_pipe(self, subject: Subject, receive: Callable[[Any], object]) -> Pipe:
+        """Make a pipe of the object lane that has `subject`, instead of one enclosed by this circuit's."""
+        pipe = self._receptor_pipe(subject.name, receive, Lane.OBJECT)
+        pipe._subject = subject
+        return pipe
 
     # -- the engine interface
 

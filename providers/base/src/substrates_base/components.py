@@ -8,7 +8,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import substrates
-from substrates.kernel import Lane
 
 from .names import Name
 from .subjects import Subject, subject_of
@@ -17,7 +16,39 @@ if TYPE_CHECKING:
     from .circuits import Circuit
     from .pipes import Pipe
 
-__all__ = ["Component", "Receiving", "Resource"]
+__all__ = ["Component", "Managed", "Receiving", "Resource"]
+
+
+class Managed:
+    """What can stand in a `with`: leaving it waits for accepted work, unless by an error, and then closes."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def _waited_for(self) -> Circuit:
+        """The circuit whose work that is; it is not waited for in its own context."""
+
+    @abstractmethod
+    def close(self, *, wait: bool = False) -> None:
+        """See `substrates.Resource.close`."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None:
+        circuit = self._waited_for
+        try:
+            if error is None and not circuit._inside():
+                circuit.wait()
+        finally:
+            self.close()
 
 
 class Component:
@@ -70,8 +101,8 @@ class Receiving(Component):
         if pipe is None:
             circuit = self._circuit
             # Outside the lock: an engine may have to wait before a circuit gets its first receptor.
-            made = circuit._receptor_pipe(self._name, self._receptor(), Lane.OBJECT)
-            made._subject = Subject(substrates.Pipe, self._name, self.subject)
+            subject = Subject(substrates.Pipe, self._name, self.subject)
+            made = circuit._enclosed_pipe(subject, self._receptor())
             with circuit._cortex.lock:
                 pipe = self._pipe
                 if pipe is None:
@@ -83,7 +114,7 @@ class Receiving(Component):
         """Return what receives the pipe's values; it does not hold this component, which holds the pipe."""
 
 
-class Resource(Component):
+class Resource(Managed, Component):
     """A component that is closed; its clean-up is a job of the circuit (RES-03).
 
     `_closed` is what synchronous checks look at; it is set when the close is accepted, before its job.
@@ -95,6 +126,10 @@ class Resource(Component):
         super().__init__(circuit, name)
         self._closed = False
         self._end_queued = False
+
+    @property
+    def _waited_for(self) -> Circuit:
+        return self._circuit
 
     def close(self, *, wait: bool = False) -> None:
         circuit = self._circuit
@@ -118,19 +153,3 @@ class Resource(Component):
             raise substrates.ClosedFault(
                 self.subject, operation, f"{operation}: {self!r} is closed; make a new one"
             )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
-        try:
-            if error is None and not self._circuit._inside():
-                self._circuit.wait()
-        finally:
-            self.close()

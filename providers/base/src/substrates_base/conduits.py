@@ -19,15 +19,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import substrates
-from substrates import AffinityFault, ClosedFault, ProviderMismatchFault, Routing
+from substrates import AffinityFault, ClosedFault, Routing
 from substrates.absent import UNSET, Unset, present
-from substrates.kernel import Lane
 from substrates.receptor import checked_function
 
 from .circuits import discard
 from .components import Resource
 from .lookups import Pool, looked_up, recipe_pool
 from .names import Name
+from .origin import mismatch
 from .pipes import Pipe
 from .subjects import Subject
 from .subscribers import Subscriber, Subscription
@@ -60,8 +60,7 @@ class Channel:
         self._deliver: Path = discard
         self._parts: tuple[tuple[Subscription, tuple[Path, ...]], ...] = ()
         self.subject = Subject(substrates.Pipe, name, conduit.subject)
-        self.pipe: Pipe = conduit._circuit._receptor_pipe(name, self.receive, Lane.OBJECT)
-        self.pipe._subject = self.subject
+        self.pipe: Pipe = conduit._circuit._enclosed_pipe(self.subject, self.receive)
 
     def receive(self, value: Any) -> None:
         """Dispatch one emission to this channel."""
@@ -214,12 +213,8 @@ class Conduit(Resource, substrates.Conduit[Any]):
         if isinstance(given, substrates.Subscriber) or (
             hasattr(given, "subject") and hasattr(given, "close") and not owned
         ):
-            raise ProviderMismatchFault(
-                self.subject,
-                "subscribe",
-                f"subscribe({given!r}): a subscriber of another provider given to {cortex.provider!r};"
-                " create the subscriber from the same cortex",
-            )
+            way_out = "create the subscriber from the same cortex"
+            raise mismatch(self.subject, "subscribe", f"{given!r}", "a subscriber", cortex.provider, way_out)
         if not callable(given):
             raise TypeError(f"subscribe({given!r}): a subscriber or a callback is required")
         checked_function(given, "subscribe", "subscriber")

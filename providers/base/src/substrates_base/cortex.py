@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import substrates
-from substrates import Clock, Fiber, Flow, ForkedProcessError, ProviderMismatchFault, Recipe
+from substrates import Clock, Fiber, Flow, ForkedProcessError, Recipe
 from substrates import Subject as AnySubject
 from substrates.absent import UNSET, Unset, present
 from substrates.receptor import checked_function
@@ -24,6 +24,7 @@ from .currents import Current, Currents
 from .faults import Faults
 from .lookups import Pool
 from .names import Name, Names
+from .origin import mismatch
 from .pipes import Pipe
 from .scopes import Scope
 from .states import Slot, State, made_slot
@@ -161,12 +162,8 @@ class Cortex(substrates.Cortex):
         if isinstance(target, Pipe) and target._circuit._cortex is self:
             return target
         if isinstance(target, substrates.Pipe) or (hasattr(target, "emit") and hasattr(target, "subject")):
-            raise ProviderMismatchFault(
-                receiver,
-                operation,
-                f"{operation}({target!r}): a pipe of another provider given to {self._provider!r};"
-                " create the pipe from the same cortex",
-            )
+            way_out = "create the pipe from the same cortex"
+            raise mismatch(receiver, operation, f"{target!r}", "a pipe", self._provider, way_out)
         return None
 
     def pipe_given(self, target: Any, operation: str, parameter: str, receiver: AnySubject[Any]) -> Pipe:

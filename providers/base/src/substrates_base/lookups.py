@@ -14,6 +14,7 @@ from substrates.absent import present
 from substrates.receptor import checked_function
 
 from .names import Name
+from .origin import mismatch
 
 if TYPE_CHECKING:
     from .cortex import Cortex
@@ -251,10 +252,5 @@ def recipe_pool(
     if isinstance(recipe, Recipe) or (
         hasattr(recipe, "pipe") and not callable(recipe) and not cortex.owns(recipe)
     ):
-        raise ProviderMismatchFault(
-            receiver,
-            "pool",
-            f"pool(recipe={recipe!r}): a recipe of another provider given to {cortex.provider!r};"
-            " create it from the same cortex",
-        )
+        raise mismatch(receiver, "pool", f"recipe={recipe!r}", "a recipe", cortex.provider)
     return DerivedPool(cortex, base, checked_function(recipe, "pool", "recipe"))

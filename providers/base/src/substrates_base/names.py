@@ -8,8 +8,10 @@ from enum import Enum
 from typing import Any
 
 import substrates
-from substrates import ConfigurationError, ProviderMismatchFault, Subject
+from substrates import ConfigurationError, Subject
 from substrates.absent import UNSET, Unset, present
+
+from .origin import mismatch
 
 __all__ = ["Name", "Names"]
 
@@ -150,12 +152,9 @@ class Names:
         if isinstance(name, substrates.Name) or (
             hasattr(name, "part") and hasattr(name, "enclosure") and not has_name
         ):
-            raise ProviderMismatchFault(
-                receiver or self.subject,
-                operation,
-                f"{operation}({parameter}={name!r}): a name of another provider given to {self.provider!r};"
-                " create the name from the same cortex, or pass a string",
-            )
+            way_out = "create the name from the same cortex, or pass a string"
+            shown = f"{parameter}={name!r}"
+            raise mismatch(receiver or self.subject, operation, shown, "a name", self.provider, way_out)
         raise TypeError(f"{operation}({parameter}={name!r}): a Name or a str is required")
 
     def make(self, path: Any, mapper: Any = UNSET) -> Name:

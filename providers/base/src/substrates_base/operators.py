@@ -146,6 +146,26 @@ def _record(name: str, sign: str) -> dict[str, Operator]:
     }
 
 
+def _steady(call: str, same: str) -> Operator:
+    """Return a form of `steady`; `same` tells whether the value is as the row's first one."""
+    return Operator(
+        call,
+        f"""
+        if $candidate is not NOTHING and {same}:
+            $length += 1
+        else:
+            $candidate = value
+            $length = 1
+        if $length != $count:
+            return
+        """,
+        """
+        $candidate = NOTHING
+        $length = 0
+        """,
+    )
+
+
 _CHANGED: Final = """
     value = $function(value)
     if value is None:
@@ -450,38 +470,8 @@ OPERATORS: Final[dict[str, Operator]] = {
         """,
         "$active = False",
     ),
-    "steady": Operator(
-        "steady(count)",
-        """
-        if $candidate is not NOTHING and (value is $candidate or value == $candidate):
-            $length += 1
-        else:
-            $candidate = value
-            $length = 1
-        if $length != $count:
-            return
-        """,
-        """
-        $candidate = NOTHING
-        $length = 0
-        """,
-    ),
-    "steady_same": Operator(
-        "steady(count, same)",
-        """
-        if $candidate is not NOTHING and $same($candidate, value):
-            $length += 1
-        else:
-            $candidate = value
-            $length = 1
-        if $length != $count:
-            return
-        """,
-        """
-        $candidate = NOTHING
-        $length = 0
-        """,
-    ),
+    "steady": _steady("steady(count)", "(value is $candidate or value == $candidate)"),
+    "steady_same": _steady("steady(count, same)", "$same($candidate, value)"),
     "streak": Operator(
         "streak(required, matches)",
         """

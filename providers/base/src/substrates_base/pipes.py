@@ -64,10 +64,7 @@ class Pipe(substrates.Pipe[Any]):
             subject: the new pipe's.
             apart: whether they are two steps of the circuit instead of one.
         """
-        receive = make(self.emit if apart else self._direct)
-        pipe = self._circuit._receptor_pipe(subject.name, receive, Lane.OBJECT)
-        pipe._subject = subject
-        return pipe
+        return self._circuit._enclosed_pipe(subject, make(self.emit if apart else self._direct))
 
     @property
     def state(self) -> Any:

@@ -13,7 +13,7 @@ from substrates.receptor import checked_function
 
 from .components import Component
 from .names import Name
-from .pipes import Pipe
+from .pipes import FanOut
 
 if TYPE_CHECKING:
     from .circuits import Circuit
@@ -47,7 +47,8 @@ class Port(Component, substrates.Port[Any]):
 
     def emit(self, target: Any, /) -> None:
         own = self._circuit._cortex.pipe_given(target, "emit", "target", self.subject)
-        self._circuit._job(partial(self._emit, own))
+        forward = FanOut(self._circuit, (own,))
+        self._circuit._job(lambda: forward(self._value))
 
     def _replace(self, value: Any) -> None:
         self._value = value
@@ -65,9 +66,3 @@ class Port(Component, substrates.Port[Any]):
             self._circuit._cortex.faults.report(self, error)
         else:
             self._value = value
-
-    def _emit(self, target: Pipe) -> None:
-        try:
-            target.emit(self._value)
-        except BaseException as error:  # noqa: BLE001 - the target's lane refuses the value
-            self._circuit._cortex.faults.report(target, error)

@@ -7,13 +7,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import substrates
-from substrates import ClosedFault, ProviderMismatchFault, TemporalError
+from substrates import ClosedFault, TemporalError
 from substrates.absent import UNSET, Unset, present
 
 from .circuits import Circuit
 from .components import Resource
 from .faults import is_interrupt
 from .names import Name
+from .origin import mismatch
 from .subjects import Subject
 
 if TYPE_CHECKING:
@@ -166,12 +167,8 @@ class Scope(substrates.Scope):
             if isinstance(resource, substrates.Resource) or (
                 hasattr(resource, "close") and hasattr(resource, "subject")
             ):
-                raise ProviderMismatchFault(
-                    self._subject,
-                    operation,
-                    f"{operation}({resource!r}): a resource of another provider given to"
-                    f" {self._cortex.provider!r}; create it from the same cortex",
-                )
+                provider = self._cortex.provider
+                raise mismatch(self._subject, operation, f"{resource!r}", "a resource", provider)
             raise TypeError(f"{operation}({resource!r}): a resource is required")
         self._require_open(operation)
 

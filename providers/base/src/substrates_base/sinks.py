@@ -161,8 +161,7 @@ class _RecipePipe(CapturingPipe):
             value, emitter.subject = emission
             run(value)
 
-        self._entry = circuit._receptor_pipe(subject.name, receive, Lane.OBJECT)
-        self._entry._subject = subject
+        self._entry = circuit._enclosed_pipe(subject, receive)
 
     def emit(self, value: Any, /) -> None:
         if value is None:

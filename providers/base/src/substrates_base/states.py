@@ -32,6 +32,7 @@ from substrates import (
 from substrates.absent import UNSET, present
 
 from .names import Name, Names
+from .origin import mismatch
 
 __all__ = ["Slot", "State", "made_slot"]
 
@@ -271,12 +272,8 @@ def _told(value: Any) -> str:
 
 
 def _mismatch(names: Names, operation: str, argument: str, what: str) -> ProviderMismatchFault:
-    return ProviderMismatchFault(
-        names.subject,
-        operation,
-        f"{operation}({argument}): a {what} of another provider given to {names.provider!r};"
-        f" create the {what} from the same cortex",
-    )
+    way_out = f"create the {what} from the same cortex"
+    return mismatch(names.subject, operation, argument, f"a {what}", names.provider, way_out)
 
 
 def _restore_slot(provider: str, name: Any, value: Any, kind: SlotType[Any]) -> substrates.Slot[Any]:
