@@ -268,13 +268,33 @@ class DuckResource:
         self.closed += 1
 
 
-class ForeignCircuit(Circuit):
+class _Closing:
+    """What the resources of nobody do when they are closed: count."""
+
+    closed = 0
+
+    def close(self, *, wait: bool = False) -> None:  # noqa: ARG002 - as the original
+        self.closed += 1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None:
+        self.close()
+
+
+class ForeignCircuit(_Closing, Circuit):
     """A circuit of nobody, with a genuine subject."""
 
     def __init__(self, subject: Subject[Any], current: Current) -> None:
         self._subject = subject
         self._current = current
-        self.closed = 0
 
     @property
     def subject(self) -> Subject[Circuit]:
@@ -320,21 +340,6 @@ class ForeignCircuit(Circuit):
 
     def wait(self, timeout: float | timedelta | None = None) -> None:
         """Return."""
-
-    def close(self, *, wait: bool = False) -> None:  # noqa: ARG002 - as the original
-        self.closed += 1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
-        self.close()
 
 
 FOREIGN_PIPES: tuple[Callable[[Subject[Any]], Any], ...] = (DuckPipe, ForeignPipe)
@@ -454,31 +459,15 @@ class DuckSubscriber(DuckResource):
     """Has what a subscriber has, and a genuine subject, but not its class."""
 
 
-class ForeignSubscriber(Subscriber[Any]):
+class ForeignSubscriber(_Closing, Subscriber[Any]):
     """A subscriber of nobody, with a genuine subject."""
 
     def __init__(self, subject: Subject[Any]) -> None:
         self._subject = subject
-        self.closed = 0
 
     @property
     def subject(self) -> Subject[Subscriber[Any]]:
         return self._subject
-
-    def close(self, *, wait: bool = False) -> None:  # noqa: ARG002 - as the original
-        self.closed += 1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
-        self.close()
 
 
 class DuckPool:

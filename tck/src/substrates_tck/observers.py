@@ -1,15 +1,13 @@
-"""Subscribers that note what they see, and calls that must be refused."""
+"""Subscribers that note what they see."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from substrates import Circuit, Pipe, Registrar, Source, Subject, Subscriber, Subscription
 
-__all__ = ["Callback", "Observer", "noted", "refused", "registering"]
-
-X = TypeVar("X", bound=BaseException)
+__all__ = ["Callback", "Observer", "registering"]
 
 Callback = Callable[[Subject[Pipe[Any]], Registrar[Any]], None]
 """What a subscriber calls."""
@@ -66,26 +64,3 @@ def registering(*receivers: Any) -> Callback:
             registrar.register(receiver)
 
     return callback
-
-
-def refused(category: type[X], call: Callable[..., object], /, *arguments: Any) -> X:
-    """Call, and return the error of exactly this category that it must raise.
-
-    Raises:
-        AssertionError: it raises nothing, or an error of another class.
-    """
-    error = noted(call, *arguments)
-    if type(error) is category:
-        return error
-    if error is None:
-        raise AssertionError(f"{category.__name__} was to be raised, nothing was")
-    raise AssertionError(f"{category.__name__} was to be raised, it was {error!r}") from error
-
-
-def noted(call: Callable[..., object], /, *arguments: Any) -> BaseException | None:
-    """Call, and return what it raises, for callbacks whose failures nobody sees."""
-    try:
-        call(*arguments)
-    except BaseException as error:  # noqa: BLE001 - looked at by the test
-        return error
-    return None

@@ -23,7 +23,8 @@ from substrates import (
 )
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.marks import derived, rule
-from substrates_tck.observers import Observer, refused
+from substrates_tck.observers import Observer
+from substrates_tck.outcomes import refused
 from substrates_tck.waits import Settle, Together
 
 

@@ -24,7 +24,8 @@ from substrates import (
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.foreigners import ForeignSubscriber
 from substrates_tck.marks import derived, rule
-from substrates_tck.observers import Observer, refused, registering
+from substrates_tck.observers import Observer, registering
+from substrates_tck.outcomes import refused
 from substrates_tck.waits import Gate, Settle, Together
 
 PATHS = ["subscription", "subscriber", "conduit", "bank"]

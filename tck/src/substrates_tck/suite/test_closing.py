@@ -21,7 +21,8 @@ from substrates import (
 )
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.marks import derived, each_lane, rule
-from substrates_tck.observers import Observer, noted, refused, registering
+from substrates_tck.observers import Observer, registering
+from substrates_tck.outcomes import noted, refused
 from substrates_tck.waits import Background, Gate, Settle, Together
 
 

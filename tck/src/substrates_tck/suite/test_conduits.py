@@ -24,7 +24,8 @@ from substrates import (
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.foreigners import FOREIGN_FIBERS, FOREIGN_FLOWS, FOREIGN_NAMES
 from substrates_tck.marks import derived, rule
-from substrates_tck.observers import Observer, refused
+from substrates_tck.observers import Observer
+from substrates_tck.outcomes import refused
 from substrates_tck.waits import Settle, Together
 
 FORMS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {

@@ -32,7 +32,8 @@ from substrates_tck.foreigners import (
     ForeignCircuit,
 )
 from substrates_tck.marks import derived, rule
-from substrates_tck.observers import Observer, refused
+from substrates_tck.observers import Observer
+from substrates_tck.outcomes import refused
 from substrates_tck.waits import Background, Gate, Settle, Together
 
 LOOKUPS = ["conduit", "sink", "bank", "root pool", "derived pool", "recipe pool"]

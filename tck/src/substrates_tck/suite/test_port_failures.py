@@ -21,17 +21,8 @@ from substrates import (
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.foreigners import FOREIGN_PIPES
 from substrates_tck.marks import derived, rule
-from substrates_tck.outcomes import outcome
+from substrates_tck.outcomes import outcome, sent
 from substrates_tck.waits import Gate, Settle
-
-
-def sent(port: Port[Any], circuit: Circuit, wait: Settle) -> Any:
-    """Return what the port sends now."""
-    received: list[Any] = []
-    port.emit(circuit.pipe(received.append))
-    wait(circuit)
-    assert len(received) == 1, "the port sent no value, or several"
-    return received[0]
 
 
 @rule("PORT-EMIT-05", "ISO-01")

@@ -23,18 +23,8 @@ from substrates import (
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.foreigners import ForeignName
 from substrates_tck.marks import derived, rule
-from substrates_tck.outcomes import inside
+from substrates_tck.outcomes import inside, sent
 from substrates_tck.waits import Background, Gate, Settle
-
-
-def sent(port: Port[Any], circuit: Circuit, wait: Settle) -> Any:
-    """Return what the port sends now."""
-    received: list[Any] = []
-    port.emit(circuit.pipe(received.append))
-    wait(circuit)
-    assert len(received) == 1, "the port sent no value, or several"
-    return received[0]
-
 
 ABSENT: dict[str, Callable[[Any], object]] = {
     "port(None)": lambda circuit: circuit.port(None),

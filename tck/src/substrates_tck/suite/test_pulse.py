@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from substrates import Circuit, ClosedFault, Conduit, ContextError, Pipe, Pulse
+from substrates_tck.cascades import cascade
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.marks import derived, rule
 from substrates_tck.outcomes import inside, outcome
@@ -146,15 +147,7 @@ def test_a_pulse_cannot_be_changed(circuit: Circuit) -> None:
 @rule("PULSE-04", "CIRCUIT-TRANSIT-07")
 def test_a_pulse_waits_for_the_end_of_a_cascade(circuit: Circuit, background: Background, gate: Gate) -> None:
     log: list[int] = []
-
-    def receive(value: int) -> None:
-        log.append(value)
-        if value == 2:
-            gate.hold()
-        if value < 4:
-            pipe.emit(value + 1)
-
-    pipe: Pipe[int] = circuit.pipe(receive)
+    pipe = cascade(circuit, gate, log, held=2, last=4)
     pipe.emit(1)
     gate.await_entered()
 

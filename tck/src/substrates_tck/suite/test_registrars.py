@@ -24,7 +24,8 @@ from substrates import (
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.foreigners import FOREIGN_PIPES
 from substrates_tck.marks import derived, rule
-from substrates_tck.observers import noted, registering
+from substrates_tck.observers import registering
+from substrates_tck.outcomes import noted
 from substrates_tck.waits import Gate, Settle
 
 

@@ -10,7 +10,8 @@ import pytest
 from substrates import Circuit, ContextError, ManualClock, Pipe, Resource, Subscription
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.marks import derived, rule
-from substrates_tck.observers import Observer, noted, refused
+from substrates_tck.observers import Observer
+from substrates_tck.outcomes import noted, refused
 from substrates_tck.waits import Background, Gate, Settle, Together
 
 STEP_S = 0.01

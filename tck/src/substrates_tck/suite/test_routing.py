@@ -8,7 +8,8 @@ import pytest
 
 from substrates import AbsentValueError, Circuit, Conduit, Cortex, Pipe, Registrar, Routing, Subject
 from substrates_tck.marks import derived, rule
-from substrates_tck.observers import Observer, refused
+from substrates_tck.observers import Observer
+from substrates_tck.outcomes import refused
 from substrates_tck.waits import Gate, Settle, Together
 
 

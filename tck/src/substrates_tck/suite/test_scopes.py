@@ -21,7 +21,8 @@ from substrates import (
 )
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.marks import derived, rule
-from substrates_tck.observers import Observer, noted, registering
+from substrates_tck.observers import Observer, registering
+from substrates_tck.outcomes import noted
 from substrates_tck.waits import Settle
 
 

@@ -24,7 +24,8 @@ from substrates import (
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.foreigners import FOREIGN_NAMES, FOREIGN_POOLS
 from substrates_tck.marks import derived, rule
-from substrates_tck.observers import Observer, noted, refused, registering
+from substrates_tck.observers import Observer, registering
+from substrates_tck.outcomes import noted, refused
 from substrates_tck.waits import Gate, Settle
 
 # -- making one

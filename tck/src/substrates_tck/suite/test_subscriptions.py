@@ -8,7 +8,8 @@ import pytest
 
 from substrates import Circuit, Pipe, Registrar, Resource, Subject, Subscription
 from substrates_tck.marks import derived, rule
-from substrates_tck.observers import Observer, noted, registering
+from substrates_tck.observers import Observer, registering
+from substrates_tck.outcomes import noted
 from substrates_tck.waits import Background, Gate, Settle, Together
 
 

@@ -25,6 +25,7 @@ from substrates import (
     Ticker,
     kernel,
 )
+from substrates_tck.cascades import cascade
 from substrates_tck.fixtures import NewCircuit, NewEvent
 from substrates_tck.foreigners import FOREIGN_PIPES, ForeignName
 from substrates_tck.marks import derived, rule
@@ -242,15 +243,7 @@ def test_a_tick_does_not_get_between_the_parts_of_a_cascade(
     timed: Circuit, clock: ManualClock, wait: Settle, gate: Gate
 ) -> None:
     log: list[Any] = []
-
-    def receive(value: int) -> None:
-        log.append(value)
-        if value == 2:
-            gate.hold()
-        if value < 4:
-            pipe.emit(value + 1)
-
-    pipe: Pipe[int] = timed.pipe(receive)
+    pipe = cascade(timed, gate, log, held=2, last=4)
     timed.ticker(STEP_S, timed.pipe(lambda value: log.append(("tick", value))))
     pipe.emit(1)
     gate.await_entered()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from substrates import Circuit, Conduit, Cortex, Current, Pipe, Subscriber
+from substrates_tck.cascades import cascade
 from substrates_tck.fixtures import NewCircuit, Until
 from substrates_tck.marks import derived, each_lane, rule
 from substrates_tck.waits import Background, Gate, Settle
@@ -101,15 +102,7 @@ def test_ingress_that_comes_in_mid_cascade_waits_for_its_end(
     lane: object, circuit: Circuit, wait: Settle, gate: Gate
 ) -> None:
     log: list[int] = []
-
-    def receive(value: int) -> None:
-        log.append(value)
-        if value == 1:
-            gate.hold()
-        if value < 3:
-            pipe.emit(value + 1)
-
-    pipe: Pipe[int] = circuit.pipe(receive, lane=lane)
+    pipe = cascade(circuit, gate, log, held=1, last=3, lane=lane)
     pipe.emit(1)
     gate.await_entered()
     pipe.emit(100)
@@ -124,15 +117,7 @@ def test_ingress_on_another_pipe_that_comes_in_mid_cascade_waits_for_its_end(
     circuit: Circuit, wait: Settle, gate: Gate
 ) -> None:
     log: list[int] = []
-
-    def receive(value: int) -> None:
-        log.append(value)
-        if value == 2:
-            gate.hold()
-        if value < 5:
-            pipe.emit(value + 1)
-
-    pipe: Pipe[int] = circuit.pipe(receive)
+    pipe = cascade(circuit, gate, log, held=2, last=5)
     other: Pipe[int] = circuit.pipe(log.append)
     pipe.emit(1)
     gate.await_entered()
@@ -224,15 +209,7 @@ def test_a_barrier_does_not_get_between_the_parts_of_a_cascade(
     circuit: Circuit, background: Background, gate: Gate, bound_s: float
 ) -> None:
     log: list[int] = []
-
-    def receive(value: int) -> None:
-        log.append(value)
-        if value == 2:
-            gate.hold()
-        if value < 4:
-            pipe.emit(value + 1)
-
-    pipe: Pipe[int] = circuit.pipe(receive)
+    pipe = cascade(circuit, gate, log, held=2, last=4)
     pipe.emit(1)
     gate.await_entered()
     with pytest.raises(TimeoutError):
@@ -292,15 +269,7 @@ def test_an_emission_from_another_circuits_context_is_ingress(
 ) -> None:
     sender, receiver = new_circuit("transit.sender"), new_circuit("transit.receiver")
     log: list[int] = []
-
-    def receive(value: int) -> None:
-        log.append(value)
-        if value == 1:
-            gate.hold()
-        if value < 3:
-            target.emit(value + 1)
-
-    target: Pipe[int] = receiver.pipe(receive)
+    target = cascade(receiver, gate, log, held=1, last=3)
     forward: Pipe[int] = sender.pipe(target.emit)
     target.emit(1)
     gate.await_entered()

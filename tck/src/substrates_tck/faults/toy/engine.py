@@ -23,8 +23,8 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from time import perf_counter_ns
-from types import TracebackType, UnionType
-from typing import TYPE_CHECKING, Any, Self
+from types import UnionType
+from typing import TYPE_CHECKING, Any
 
 import substrates
 from substrates import Clock, ClosedFault, ConfigurationError, ContextError, Pulse, Routing
@@ -35,7 +35,7 @@ from substrates.receptor import checked_function, receive_of
 from substrates.recipe import whole
 
 from .names import Current, Here, Name, Owned, Subject
-from .pipes import Forwarder, Pipe, discard
+from .pipes import Forwarder, Managed, Pipe, discard
 
 if TYPE_CHECKING:
     from .cortex import Cortex
@@ -72,7 +72,7 @@ class Barrier(Item):
         self.arrived_ns = 0
 
 
-class Circuit(Owned, Here, substrates.Circuit):
+class Circuit(Managed, Owned, Here, substrates.Circuit):
     """A circuit.
 
     `ingress` and `closing` are guarded by `lock`; `transit`, `emitter` and `reading_ns` belong to the thread.
@@ -367,21 +367,9 @@ class Circuit(Owned, Here, substrates.Circuit):
         if wait:
             self.ended.wait()
 
-    def __enter__(self) -> Self:
+    @property
+    def waited_for(self) -> Circuit:
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
-        try:
-            if error is None and not self.inside:
-                self.wait()
-        finally:
-            self.close()
 
     def __repr__(self) -> str:
         return f"<Circuit {self.name} ({self.cortex.provider})>"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .engine import Circuit
     from .recipes import Attachment
 
-__all__ = ["Component", "Forwarder", "Pipe", "Resource", "discard"]
+__all__ = ["Component", "Forwarder", "Managed", "Pipe", "Resource", "discard"]
 
 
 class Pipe(Owned, Here, substrates.Pipe[Any]):
@@ -79,6 +79,38 @@ class Forwarder:
             self.circuit.isolate(target.subject, lambda target=target: target.emit(value))  # type: ignore[misc]
 
 
+class Managed:
+    """What can stand in a `with`: leaving it waits for accepted work, unless by an error, and then closes."""
+
+    __slots__ = ()
+
+    @property
+    def waited_for(self) -> Any:
+        """The circuit whose work that is."""
+        raise NotImplementedError
+
+    def close(self, *, wait: bool = False) -> None:
+        """Ask for the end."""
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None:
+        circuit = self.waited_for
+        try:
+            if error is None and not circuit.inside:
+                circuit.wait()
+        finally:
+            self.close()
+
+
 class Component(Owned, Here):
     """What belongs to a circuit; `KIND` is what it is."""
 
@@ -99,7 +131,7 @@ class Component(Owned, Here):
         return f"<{what} of circuit '{self.circuit.name}' ({self.cortex.provider})>"
 
 
-class Resource(Component):
+class Resource(Managed, Component):
     """What is closed: `closed` is what checks look at, `finish` is the clean-up in the circuit's context."""
 
     closed = False
@@ -127,21 +159,9 @@ class Resource(Component):
         if self.closed:
             raise ClosedFault(self._subject, operation, f"{operation}: {self!r} is closed")
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None:
-        try:
-            if error is None and not self.circuit.inside:
-                self.circuit.wait()
-        finally:
-            self.close()
+    @property
+    def waited_for(self) -> Circuit:
+        return self.circuit
 
 
 def discard(value: Any) -> None:
