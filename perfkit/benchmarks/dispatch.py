@@ -9,7 +9,6 @@ parts, and the run is kept like perfkit's. The exit status is 1 if the bound bel
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
@@ -19,22 +18,14 @@ import click
 
 import substrates
 from perfkit import environment
+from perfkit.emissions import Way, emission_ns, plain_pipe, verify
 from perfkit.evidence import Evidence
 from perfkit.tables import table
-from substrates import Circuit, Cortex, Pipe, spi
+from substrates import Circuit, Pipe, spi
 
 EMISSIONS = 500_000
 ROUNDS = 11
 MOST_RATIO = 1.5
-
-
-def ignore(_: object) -> None:
-    """Receive and do nothing."""
-
-
-def plain_pipe(circuit: Circuit, receive: Callable[[Any], object]) -> Pipe[Any]:
-    """Return a pipe to a receptor."""
-    return circuit.pipe(receive)
 
 
 def channel(circuit: Circuit, receive: Callable[[Any], object]) -> Pipe[Any]:
@@ -44,40 +35,7 @@ def channel(circuit: Circuit, receive: Callable[[Any], object]) -> Pipe[Any]:
     return conduit.get("channel")
 
 
-Way = Callable[[Circuit, Callable[[Any], object]], Pipe[Any]]
-
 WAYS: tuple[tuple[str, Way], ...] = (("pipe", plain_pipe), ("channel", channel))
-
-
-def emission_ns(cortex: Cortex, way: Way) -> float:
-    """Return what one emission costs, delivery and one wait at the end included."""
-    with cortex.circuit("dispatch") as circuit:
-        seen: list[int] = []
-        emit = way(circuit, ignore).emit
-        last = circuit.pipe(seen.append)
-        begun = time.perf_counter()
-        for value in range(EMISSIONS):
-            emit(value)
-        last.emit(EMISSIONS)
-        circuit.wait()
-        spent = time.perf_counter() - begun
-        if seen != [EMISSIONS]:
-            raise SystemExit(f"{cortex.provider}: the last of {EMISSIONS} emissions was not received")
-        return spent / EMISSIONS * 1e9
-
-
-def verify(cortex: Cortex, what: str, way: Way) -> None:
-    """Check that the same job delivers every emission in order."""
-    with cortex.circuit("dispatch") as circuit:
-        seen: list[int] = []
-        pipe = way(circuit, seen.append)
-        for value in range(EMISSIONS):
-            pipe.emit(value)
-        circuit.wait()
-        if seen != list(range(EMISSIONS)):
-            raise SystemExit(
-                f"{cortex.provider}, {what}: {len(seen)} of {EMISSIONS} emissions, or in another order"
-            )
 
 
 @click.command()
@@ -94,10 +52,10 @@ def main(providers: tuple[str, ...], results: Path) -> None:
     for name, cortex in cortices.items():
         samples: dict[str, list[float]] = {what: [] for what, _ in WAYS}
         for what, way in WAYS:
-            verify(cortex, what, way)
+            verify(cortex, EMISSIONS, what, way)
         for turn in range(ROUNDS):  # interleaved, so that a change of the machine's mood meets both
             for what, way in WAYS if turn % 2 == 0 else reversed(WAYS):
-                samples[what].append(emission_ns(cortex, way))
+                samples[what].append(emission_ns(cortex, EMISSIONS, way))
         ratio = median(c / p for c, p in zip(samples["channel"], samples["pipe"], strict=True))
         cost = {what: median(sample) for what, sample in samples.items()}
         figures[name] = {"pipe_ns": cost["pipe"], "channel_ns": cost["channel"], "ratio": ratio}
@@ -109,14 +67,9 @@ def main(providers: tuple[str, ...], results: Path) -> None:
 
     text = table(["provider", "pipe", "channel", "ratio", "bound", "kept"], rows)
     click.echo(text)
-    evidence.log(text)
     summary = {"schema": 1, "workload": "dispatch", "providers": figures, "verified": True, "broken": broken}
-    evidence.write_json("summary", summary)
-    evidence.write_json(
-        "environment", {name: environment.describe(spi.load(name), cortices[name]) for name in names}
-    )
-    evidence.write_json("source", environment.source())
-    evidence.close()
+    described = {name: environment.describe(spi.load(name), cortices[name]) for name in names}
+    evidence.conclude(text, summary, described)
     click.echo(f"kept in {evidence.folder}", err=True)
     sys.exit(1 if broken else 0)
 

@@ -22,6 +22,7 @@ import click
 
 import substrates
 from perfkit import environment
+from perfkit.emissions import emission_ns, ignore, verify
 from perfkit.evidence import Evidence
 from perfkit.machine import usable_cores
 from perfkit.tables import table
@@ -55,39 +56,6 @@ def spin(ctx: kernel.Context, state: Spin, value: int) -> None:
     state.count += 1
     if state.again:
         ctx.emit(state.again, value)
-
-
-def ignore(_: object) -> None:
-    """Receive and do nothing."""
-
-
-def emission_ns(cortex: Cortex) -> float:
-    """Return what one emission costs, delivery and one wait at the end included."""
-    with cortex.circuit("emission") as circuit:
-        seen: list[int] = []
-        emit = circuit.pipe(ignore).emit
-        last = circuit.pipe(seen.append)
-        begun = time.perf_counter()
-        for value in range(EMISSIONS):
-            emit(value)
-        last.emit(EMISSIONS)
-        circuit.wait()
-        spent = time.perf_counter() - begun
-        if seen != [EMISSIONS]:
-            raise SystemExit(f"{cortex.provider}: the last of {EMISSIONS} emissions was not received")
-        return spent / EMISSIONS * 1e9
-
-
-def verify_emissions(cortex: Cortex) -> None:
-    """Check that the same job delivers every emission in order."""
-    with cortex.circuit("emission") as circuit:
-        seen: list[int] = []
-        pipe = circuit.pipe(seen.append)
-        for value in range(EMISSIONS):
-            pipe.emit(value)
-        circuit.wait()
-        if seen != list(range(EMISSIONS)):
-            raise SystemExit(f"{cortex.provider}: {len(seen)} of {EMISSIONS} emissions, or in another order")
 
 
 @contextmanager
@@ -209,10 +177,10 @@ def main(results: Path) -> None:
 
     samples: dict[str, list[float]] = {name: [] for name in names}
     for cortex in cortices.values():
-        verify_emissions(cortex)
+        verify(cortex, EMISSIONS, "a plain pipe")
     for turn in range(TURNS):  # interleaved, so that a change of the machine's mood meets both
         for name in names if turn % 2 == 0 else reversed(names):
-            samples[name].append(emission_ns(cortices[name]))
+            samples[name].append(emission_ns(cortices[name], EMISSIONS))
     for name in names:
         cost = median(samples[name])
         tell("emission_ns", name, cost, f"{cost:.0f} ns", "600 ns", cost <= MOST_EMISSION_NS)
@@ -232,11 +200,8 @@ def main(results: Path) -> None:
 
     text = table(["measure", "provider", "median or longest", "bound", "kept"], rows)
     click.echo(text)
-    evidence.log(text)
-    evidence.write_json("summary", {**figures, "verified": True, "broken": broken})
-    evidence.write_json("environment", environment.describe(spi.load("alpha"), cortices["alpha"]))
-    evidence.write_json("source", environment.source())
-    evidence.close()
+    described = environment.describe(spi.load("alpha"), cortices["alpha"])
+    evidence.conclude(text, {**figures, "verified": True, "broken": broken}, described)
     click.echo(f"kept in {evidence.folder}", err=True)
     sys.exit(1 if broken else 0)
 

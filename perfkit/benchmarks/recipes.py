@@ -271,11 +271,8 @@ def main(results: Path) -> None:
     evidence = Evidence(results, "recipes", "all")
     text = table(["measure", "median", "bound", "kept"], rows)
     click.echo(text)
-    evidence.log(text)
-    evidence.write_json("summary", {**figures, "verified": True, "broken": broken})
-    evidence.write_json("environment", environment.describe(spi.load("reference"), cortex))
-    evidence.write_json("source", environment.source())
-    evidence.close()
+    described = environment.describe(spi.load("reference"), cortex)
+    evidence.conclude(text, {**figures, "verified": True, "broken": broken}, described)
     click.echo(f"kept in {evidence.folder}", err=True)
     sys.exit(1 if broken else 0)
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from . import environment
 from .errors import Refusal
 
 __all__ = ["Evidence", "dump"]
@@ -51,6 +52,20 @@ class Evidence:
             writer = csv.writer(file)
             writer.writerow(header)
             writer.writerows(rows)
+
+    def conclude(self, text: str, summary: Mapping[str, Any], described: Mapping[str, Any]) -> None:
+        """Log `text`, write the summary, the environment and the source, and close; for runs without more.
+
+        Args:
+            text: what the run printed.
+            summary: its figures.
+            described: the environment, as `environment.describe` has it.
+        """
+        self.log(text)
+        self.write_json("summary", summary)
+        self.write_json("environment", described)
+        self.write_json("source", environment.source())
+        self.close()
 
     def close(self) -> None:
         """Close ``console.log``."""
