@@ -1,0 +1,3 @@
+//! The engine, without Python.
+
+pub mod kernel;

@@ -1,0 +1,3 @@
+"""The beta provider: the engine in Rust, bound by PyO3."""
+
+from __future__ import annotations
