@@ -1,4 +1,5 @@
 # Needs python 3.11 or later (with venv), a C compiler and make. Everything else comes from here.
+# With cargo there is beta too, the engine in Rust; without it, or by BETA=no, all but beta.
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -25,6 +26,14 @@ export UV_PYTHON_DOWNLOADS := never
 export UV_SYSTEM_CERTS := true
 unexport VIRTUAL_ENV
 
+# Whether beta can be built here, and if not, why: yes, no, or empty for as it is found.
+export BETA
+BETA_READY := providers/beta/ready
+# Cargo on beta's crate, apart from where maturin builds: it has another interpreter, which would build all anew.
+CRATE := providers/beta/native
+CARGO := PYO3_PYTHON=$(CURDIR)/.venv/bin/python CARGO_TARGET_DIR=$(CRATE)/target/check cargo
+LOOM := RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$(CRATE)/target/loom timeout --foreground $(or $(LOOM_SECONDS),900) cargo
+
 NEED_PYTHON = @test -n "$(UV_PYTHON)" || { \
     echo "$(CANDIDATES): no Python 3.11 or later; say which one: make PYTHON=/path/to/python3" >&2; exit 1; }
 
@@ -44,7 +53,7 @@ help: ## list the targets
 .PHONY: sync
 sync: $(filter .uv/%,$(UV)) ## make .venv with every distribution and tool in it
 	$(NEED_PYTHON)
-	$(UV) sync
+	@if $(BETA_READY); then set -- --group beta; else test $$? = 1 || exit 1; fi; set -x; $(UV) sync "$$@"
 
 .PHONY: showcase
 showcase: sync ## a million circuits on alpha, verified (SHOWCASE_ARGS=...)
@@ -69,20 +78,33 @@ lint: sync ## format check, lint, types, import contracts
 	$(RUN) ruff check
 	$(RUN) mypy
 	$(RUN) basedpyright
-	$(RUN) lint-imports --no-logo
+	PYTHONPATH=providers/beta/src $(RUN) lint-imports --no-logo
+	@if $(BETA_READY) 2>/dev/null; then set -ex; \
+	    cargo fmt --manifest-path $(CRATE)/Cargo.toml --check; \
+	    $(CARGO) clippy --manifest-path $(CRATE)/Cargo.toml --all-targets -- -D warnings; \
+	    $(CARGO) clippy --manifest-path $(CRATE)/Cargo.toml --all-targets --no-default-features -- -D warnings; \
+	fi
 
 .PHONY: format
 format: sync ## format the code, and repair what lint can repair
 	$(RUN) ruff check --fix-only
 	$(RUN) ruff format
+	@if $(BETA_READY) 2>/dev/null; then set -x; cargo fmt --manifest-path $(CRATE)/Cargo.toml; fi
 
 .PHONY: test
-test: sync ## all tests (TEST_ARGS=...)
+test: test-rust ## all tests (TEST_ARGS=...)
 	$(RUN) pytest $(TEST_ARGS)
 
 .PHONY: test-fast
 test-fast: sync ## all tests but the slow ones (TEST_ARGS=...)
 	$(RUN) pytest -m "not slow" $(TEST_ARGS)
+
+.PHONY: test-rust
+test-rust: sync ## the engine in Rust without Python, and under loom, which tries all orders (LOOM_SECONDS=900)
+	@if $(BETA_READY) 2>/dev/null; then set -ex; \
+	    $(CARGO) test --manifest-path $(CRATE)/Cargo.toml --no-default-features; \
+	    $(LOOM) test --manifest-path $(CRATE)/Cargo.toml --no-default-features --profile loom; \
+	fi
 
 INSTALLED := import importlib.metadata as m; print(*sorted(m.entry_points(group="substrates.providers").names))
 
@@ -100,12 +122,17 @@ soak: sync ## generated programs against the sequential model, on every installe
 mutants: sync ## faulty providers, each caught by the test that is about it
 	$(RUN) substrates-tck mutants
 
+ALL_BUT_BETA := substrates $(addprefix substrates-,base reference alpha tck perfkit)
+
 .PHONY: wheels
 wheels: $(filter .uv/%,$(UV)) ## a wheel of each distribution, in dist/
-	$(UV) build --all-packages --wheel --out-dir dist
+	@if $(BETA_READY); then set -x; $(UV) build --all-packages --wheel --out-dir dist; \
+	else test $$? = 1 || exit 1; set -ex; \
+	    for name in $(ALL_BUT_BETA); do $(UV) build --package $$name --wheel --out-dir dist; done; fi
 
 .PHONY: clean
 clean: ## remove all that make has made, but no benchmark runs
 	rm -rf .venv .uv uv.lock dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(CRATE)/target $(CRATE)/Cargo.lock
 	rm -rf */build */dist */src/*.egg-info providers/*/build providers/*/dist providers/*/src/*.egg-info
 	find api providers tck perfkit tests \( -name __pycache__ -prune -o -name '*.so' \) -exec rm -rf {} +
