@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import substrates
-from substrates_base import Count, LaneCircuit, Live, usable_cores
+from substrates_base import Count, LaneCircuit, Live, Pipe, usable_cores
 
 
 @pytest.fixture(params=["reference", "alpha"])
@@ -90,6 +90,24 @@ def test_counters_are_exact_under_threads() -> None:
         thread.join()
 
     assert (count.value(), live.value()) == (40_000, 0)
+
+
+def test_class_with_a_layout_can_be_a_pipe() -> None:
+    class Native:  # as an extension type is to Python: memory of its own, and its own `emit`
+        __slots__ = ("__weakref__", "_circuit", "_name", "_subject", "emitted")
+
+        def emit(self, value: Any, /) -> None:
+            self.emitted = value
+
+    class NativePipe(Native, Pipe):
+        __slots__ = ()
+
+    pipe = NativePipe()
+    pipe.emit(1)
+
+    assert isinstance(pipe, substrates.Pipe)
+    assert pipe.emitted == 1
+    assert NativePipe.__basicsize__ == Native.__basicsize__
 
 
 def test_workers_are_no_more_than_the_processors_of_this_process() -> None:

@@ -43,7 +43,7 @@ SLICE_NS = 2_000_000
 class _NativePipe(Pipe):
     """A pipe that the engine knows by a handle."""
 
-    __slots__ = ("_handle",)
+    __slots__ = ("__weakref__", "_circuit", "_handle", "_name", "_subject")
 
     _circuit: Circuit
     _handle: int
@@ -276,7 +276,9 @@ class ScalarPipe(_NativePipe):
         receive: Callable[[Any], object],
         lane: Lane,
     ) -> None:
-        super().__init__(circuit, name)
+        self._circuit = circuit
+        self._name = name
+        self._subject = None
         self._handle = 0
         cortex = circuit._cortex
         kernel = lib.alpha_kernel_python()

@@ -367,7 +367,7 @@ class LaneCircuit(Circuit):
 class LanePipe(Pipe):
     """A pipe to a Python callable."""
 
-    __slots__ = ("_receive",)
+    __slots__ = ("__weakref__", "_circuit", "_name", "_receive", "_subject")
 
     _circuit: LaneCircuit
 

@@ -21,14 +21,26 @@ class Pipe(substrates.Pipe[Any]):
     """A pipe of one circuit; an engine's pipe adds `emit` (and `lane`, `state` where they differ).
 
     It holds its circuit; the circuit does not hold it.
+
+    It has no layout of its own, so that a native class, which has one, can stand beside it in the bases:
+    whoever subclasses it brings the attributes below, and `__weakref__`.
+
+    Attributes:
+        _circuit: its circuit.
+        _name: None for the circuit's.
+        _subject: None until somebody asks for it.
     """
 
-    __slots__ = ("__weakref__", "_circuit", "_name", "_subject")
+    __slots__ = ()
 
-    def __init__(self, circuit: Circuit, name: Name | None) -> None:
-        self._circuit = circuit
-        self._name = name
-        self._subject: Subject | None = None
+    _circuit: Circuit
+    _name: Name | None
+    if TYPE_CHECKING:  # a property, because a slot that only subclasses have could not be assigned to
+
+        @property
+        def _subject(self) -> Subject | None: ...
+        @_subject.setter
+        def _subject(self, subject: Subject | None) -> None: ...
 
     @property
     def subject(self) -> Subject:

@@ -88,7 +88,12 @@ class CapturingPipe(Pipe):
     It is no engine's: behind it is one that is. So it works with every engine.
     """
 
-    __slots__ = ()
+    __slots__ = ("__weakref__", "_circuit", "_name", "_subject")
+
+    def __init__(self, circuit: Circuit, subject: Subject) -> None:
+        self._circuit = circuit
+        self._name = subject.name
+        self._subject = subject
 
     @abstractmethod
     def _passing(self, emitter: Callable[[], Subject], *, apart: bool) -> Callable[[Any], object]:
@@ -121,8 +126,8 @@ class _Channel(CapturingPipe):
     __slots__ = ("_captured", "_endpoint")
 
     def __init__(self, circuit: Circuit, enclosing: Subject, endpoint: Pipe, name: Name) -> None:
-        super().__init__(circuit, name)
-        self._subject = self._captured = Subject(substrates.Pipe, name, enclosing)
+        self._captured = Subject(substrates.Pipe, name, enclosing)
+        super().__init__(circuit, self._captured)
         self._endpoint = endpoint
 
     def emit(self, value: Any, /) -> None:
@@ -152,8 +157,7 @@ class _RecipePipe(CapturingPipe):
     def __init__(
         self, circuit: Circuit, subject: Subject, run: Callable[[Any], object], emitter: _Emitter
     ) -> None:
-        super().__init__(circuit, subject.name)
-        self._subject = subject
+        super().__init__(circuit, subject)
         self._run = run
         self._emitter = emitter
 

@@ -66,14 +66,16 @@ class Mailbox:
 class ForeignPipe(Pipe):
     """A pipe to a Python callable."""
 
-    __slots__ = ("_lane", "_receive")
+    __slots__ = ("__weakref__", "_circuit", "_lane", "_name", "_receive", "_subject")
 
     _circuit: ForeignCircuit
 
     def __init__(
         self, circuit: ForeignCircuit, name: Name | None, receive: Callable[[Any], object], lane: Lane
     ) -> None:
-        super().__init__(circuit, name)
+        self._circuit = circuit
+        self._name = name
+        self._subject = None
         self._receive = receive
         self._lane = lane
         circuit._cortex.pipes.born()
