@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from click.testing import Result
@@ -144,3 +145,40 @@ def test_one_that_does_not_load_is_refused_with_the_cause(perfkit: Command) -> N
 
     assert result.exit_code == 2
     assert "no such device" in result.stderr
+
+
+def test_beta_without_cargo_is_missing_and_it_says_why_and_how(
+    perfkit: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    _names_only(monkeypatch, "alpha", "reference")
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    (line,) = [line for line in perfkit("providers").stdout.splitlines() if line.startswith("missing")]
+
+    assert line.startswith("missing: beta (substrates-beta, in Rust): no cargo on PATH")
+    assert "install Rust" in line
+    assert "make sync" in line
+    (each,) = json.loads(perfkit("providers", "--json", "-").stdout)["missing"]
+    assert each["name"] == "beta"
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("echo cargo 1.95.0", "not installed, though cargo 1.95.0 is here"),
+        ("echo no toolchain >&2; exit 1", "cargo does not work (no toolchain)"),
+    ],
+)
+def test_missing_beta_tells_of_the_cargo_that_is_there(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str, why: str
+) -> None:
+    _names_only(monkeypatch, "alpha", "reference")
+    cargo = tmp_path / "cargo"
+    cargo.write_text(f"#!/bin/sh\n{script}\n")
+    cargo.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    (beta,) = providers.missing()
+
+    assert beta.why == why
+    assert "make sync" in beta.how

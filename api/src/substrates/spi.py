@@ -168,13 +168,13 @@ def choose(name: str | None = None, environment: Mapping[str, str] | None = None
         if name not in names:
             raise ProviderNotFoundError(
                 f"{source}: no provider {name!r} is installed; installed: {listed or 'none'}"
-                " (install substrates-reference, or substrates-alpha for native speed)"
+                " (install substrates-reference, or for native speed substrates-alpha or substrates-beta)"
             )
         return name
     if not names:
         raise ProviderNotFoundError(
-            "no provider is installed: install substrates-reference, or substrates-alpha for native speed;"
-            f" then {how}"
+            "no provider is installed: install substrates-reference, or for native speed substrates-alpha"
+            f" or substrates-beta; then {how}"
         )
     if len(names) > 1:
         raise AmbiguousProviderError(f"{len(names)} providers are installed ({listed}): {how}")

@@ -50,7 +50,10 @@ def main() -> None:
 @main.command()
 @click.option("--json", "json_to", metavar="FILE|-", help=JSON_HELP)
 def providers(json_to: str | None) -> None:
-    """List the installed providers; loads none of them."""
+    """List the installed providers, and which of this project's are missing, why, and how to get them.
+
+    Loads none of them.
+    """
     deliver = _delivery(json_to)
     console = Console(sys.stderr if json_to == "-" else None)
     description = catalogue.describe()
@@ -69,6 +72,9 @@ def providers(json_to: str | None) -> None:
     if rows:
         console.say(table(["Name", "Distribution", "Version", "Language", "Capabilities", "Default"], rows))
         console.say()
+    for each in description["missing"]:
+        told = f"{each['distribution']}, in {each['language']}"
+        console.say(f"missing: {each['name']} ({told}): {each['why']}; how to get it: {each['how']}")
     console.say(f"default: {choice['name'] or 'none'} ({choice['why']})")
     deliver(description)
 

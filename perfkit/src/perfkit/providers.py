@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 import substrates
 from substrates import spi
 
 from .errors import Refusal
 
-__all__ = ["Default", "chosen", "default", "describe"]
+__all__ = ["Default", "Missing", "chosen", "default", "describe", "missing"]
+
+_OURS: Final = {
+    "reference": ("substrates-reference", "Python"),
+    "alpha": ("substrates-alpha", "C"),
+    "beta": ("substrates-beta", "Rust"),
+}
+"""The distribution and the language of each provider that comes with this project."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +47,56 @@ def default() -> Default:
     return Default(name, "the only provider installed")
 
 
+@dataclass(frozen=True)
+class Missing:
+    """A provider of this project that is not installed.
+
+    Attributes:
+        name: of the provider.
+        distribution: what brings it.
+        language: of its engine.
+        why: what is missing, as far as can be told.
+        how: to get it.
+    """
+
+    name: str
+    distribution: str
+    language: str
+    why: str
+    how: str
+
+
+def missing() -> tuple[Missing, ...]:
+    """Return the providers of this project that are not installed, and how to get each."""
+    names = {listing.name for listing in spi.installed()}
+    return tuple(
+        Missing(name, distribution, language, *_reason(distribution, language))
+        for name, (distribution, language) in _OURS.items()
+        if name not in names
+    )
+
+
+def _reason(distribution: str, language: str) -> tuple[str, str]:
+    """Return why a distribution may be missing, and how to get it."""
+    get = f"`make sync` in a checkout, or install {distribution}"
+    if language != "Rust":
+        return "not installed", get
+    if shutil.which("cargo") is None:
+        return "no cargo on PATH to build it with", f"install Rust (https://rustup.rs), then {get}"
+    try:
+        told = subprocess.run(
+            ["cargo", "--version"], check=False, capture_output=True, text=True, timeout=30
+        )  # rustup brings a cargo that does nothing until there is a toolchain
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"cargo does not work ({error})", f"repair the installation of Rust, then {get}"
+    if told.returncode:
+        why = told.stderr.strip().partition("\n")[0]
+        return f"cargo does not work ({why})", f"repair the installation of Rust, then {get}"
+    return f"not installed, though {told.stdout.strip()} is here", f"{get}; it says if it cannot be built"
+
+
 def describe() -> dict[str, Any]:
-    """Return the installed providers and the default for JSON; unknown is None; loads nothing."""
+    """Return the providers there are and miss, and the default, for JSON; unknown is None; loads nothing."""
     choice = default()
     return {
         "schema": 1,
@@ -48,6 +105,7 @@ def describe() -> dict[str, Any]:
             | {"default": listing.name == choice.name}
             for listing in spi.installed()
         ],
+        "missing": [asdict(each) for each in missing()],
         "default": asdict(choice),
     }
 
