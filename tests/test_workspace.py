@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import os
 import re
 import shutil
@@ -21,13 +22,23 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
+def _toml_file(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text())
+
+
 def _toml(folder: str) -> dict[str, Any]:
-    return tomllib.loads((ROOT / folder / "pyproject.toml").read_text())
+    return _toml_file(ROOT / folder / "pyproject.toml")
 
 
 MEMBERS: list[str] = _toml(".")["tool"]["uv"]["workspace"]["members"]
 DISTRIBUTIONS: dict[str, str] = {_toml(member)["project"]["name"]: member for member in MEMBERS}
-PROVIDERS = {"reference": "substrates-reference", "alpha": "substrates-alpha"}
+# Beta is optional: it is where there is cargo.
+BETA = "substrates-beta"
+READY = ROOT / "providers/beta/ready"
+CRATE = ROOT / "providers/beta/native"
+HAS_BETA = importlib.util.find_spec("substrates_beta") is not None
+NATIVE = {"alpha": "substrates-alpha"} | ({"beta": BETA} if HAS_BETA else {})
+PROVIDERS = {"reference": "substrates-reference"} | NATIVE
 
 # What a program of a user does, away from the checkout; argv: provider, folder it must be installed in.
 PROGRAM = """
@@ -76,6 +87,22 @@ def _uv() -> str:
     return found
 
 
+def _without_cargo(scratch: Path) -> str:
+    """Return a PATH like ours without cargo: a folder that has it is one of links to all else in it."""
+    folders = []
+    for number, folder in enumerate(os.environ["PATH"].split(os.pathsep)):
+        if shutil.which("cargo", path=folder) is None:
+            folders.append(folder)
+            continue
+        links = scratch / f"path{number}"
+        links.mkdir()
+        folders.append(str(links))
+        for program in Path(folder).iterdir():
+            if program.name != "cargo":
+                (links / program.name).symlink_to(program)
+    return os.pathsep.join(folders)
+
+
 def _module(member: str) -> Path:
     """Return the package folder of a distribution."""
     packages = [path for path in (ROOT / member / "src").iterdir() if (path / "__init__.py").exists()]
@@ -84,7 +111,9 @@ def _module(member: str) -> Path:
 
 
 def test_import_contracts_hold() -> None:
-    _run(sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run()", "--no-logo")
+    code = "from importlinter.cli import lint_imports_command as run; run()"
+    # It reads the sources and runs none, so beta's are looked at where beta cannot be built, too.
+    _run(sys.executable, "-c", code, "--no-logo", PYTHONPATH=str(ROOT / "providers/beta/src"))
 
 
 def test_import_contracts_cover_every_distribution() -> None:
@@ -109,7 +138,62 @@ def test_versions_are_equal(member: str) -> None:
     assert project["version"] == expected
     ours = [need for need in project["dependencies"] if re.match(r"substrates\b", need)]
     assert [need for need in ours if not need.endswith(f"=={expected}")] == []
-    assert importlib.metadata.version(project["name"]) == expected, "stale installation: run `make sync`"
+    if project["name"] != BETA or HAS_BETA:
+        assert importlib.metadata.version(project["name"]) == expected, "stale installation: run `make sync`"
+
+
+def test_crate_has_the_version_of_the_distributions_and_exact_dependencies() -> None:
+    crate = _toml_file(CRATE / "Cargo.toml")
+    assert crate["package"]["version"] == _toml(".")["project"]["version"]
+    tables = [table for part in (crate, *crate.get("target", {}).values()) for table in part.items()]
+    needs = {
+        name: need["version"] if isinstance(need, dict) else need
+        for key, table in tables
+        if key in {"dependencies", "dev-dependencies", "build-dependencies"}
+        for name, need in table.items()
+    }
+    assert "pyo3" in needs
+    assert {name: version for name, version in needs.items() if not version.startswith("=")} == {}
+    # The sources of a build of the workspace and of one from the source distribution alone.
+    (maturin,) = _toml("providers/beta")["build-system"]["requires"]
+    assert maturin in _toml(".")["tool"]["uv"]["build-constraint-dependencies"]
+
+
+def test_beta_is_installed_where_it_can_be_built() -> None:
+    done = subprocess.run([READY], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(done.stderr.strip().splitlines()[-1])
+    assert HAS_BETA, "there is a cargo, and no beta: run `make sync`"
+
+
+@pytest.mark.parametrize(
+    ("cargo", "why"),
+    [
+        (None, "no cargo on PATH"),
+        ("echo cargo 1.56.0", "cargo 1.56.0 is too old"),
+        ("echo no default toolchain >&2; exit 1", "cargo does not work (no default toolchain)"),
+        ("test $1 = --version && echo cargo 9.9.9 || exit 101", "its crates cannot be fetched"),
+    ],
+)
+def test_beta_is_left_out_with_the_reason(tmp_path: Path, cargo: str | None, why: str) -> None:
+    if cargo is not None:
+        script = tmp_path / "bin" / "cargo"
+        script.parent.mkdir()
+        script.write_text(f"#!/bin/sh\n{cargo}\n")
+        script.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{_without_cargo(tmp_path)}"}
+
+    told = {
+        beta: subprocess.run(
+            [READY], env={**environment, "BETA": beta}, capture_output=True, text=True, check=False
+        )
+        for beta in ("", "yes")
+    }
+
+    assert {beta: done.returncode for beta, done in told.items()} == {"": 1, "yes": 2}
+    for done in told.values():
+        assert f"beta is left out: {why}" in done.stderr
+        assert "how to get it: " in done.stderr
 
 
 def test_api_tells_its_version() -> None:
@@ -127,7 +211,15 @@ def test_provider_is_found_by_its_entry_point(provider: str, distribution: str) 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a git checkout")
 @pytest.mark.parametrize(
     "path",
-    ["uv.lock", "Cargo.lock", "providers/beta/Cargo.lock", ".venv/x", ".uv/x", "dist/x.whl", "results/x/y"],
+    [
+        "uv.lock",
+        "providers/beta/native/Cargo.lock",
+        "providers/beta/native/target/x",
+        ".venv/x",
+        ".uv/x",
+        "dist/x.whl",
+        "results/x/y",
+    ],
 )
 def test_git_ignores(path: str) -> None:
     assert _run("git", "check-ignore", path).strip() == path
@@ -156,16 +248,38 @@ def test_new_environment_has_the_native_module_although_its_build_is_cached(tmp_
     # What `rm -rf .venv; make sync` does: uv installs the builds that it has, without looking whether the
     # native module that an editable link leads to is still in the tree.
     home = tmp_path / "venv"
-    _run(_uv(), "sync", "--frozen", "--no-dev", "--python", sys.executable, UV_PROJECT_ENVIRONMENT=str(home))
-    where = _run(home / "bin" / "python", "-c", "import substrates_alpha._engine as m; print(m.__file__)")
-    assert Path(where.strip()).is_relative_to(home), f"{where}: outside the environment"
+    group = ["--group", "beta"] if HAS_BETA else []
+    command = [_uv(), "sync", "--frozen", "--no-dev", *group, "--python", sys.executable]
+    _run(*command, UV_PROJECT_ENVIRONMENT=str(home))
+    for name in NATIVE:
+        where = _run(
+            home / "bin" / "python", "-c", f"import substrates_{name}._engine as m; print(m.__file__)"
+        )
+        assert Path(where.strip()).is_relative_to(home), f"{where}: outside the environment"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_without_cargo_all_but_beta_installs_and_perfkit_says_what_is_missing(tmp_path: Path) -> None:
+    home = tmp_path / "venv"
+    path = _without_cargo(tmp_path)
+
+    command = [_uv(), "sync", "--frozen", "--no-dev", "--python", sys.executable]
+    _run(*command, UV_PROJECT_ENVIRONMENT=str(home), PATH=path)
+    told = _run(home / "bin" / "perfkit", "providers", cwd=tmp_path, PATH=path)
+
+    listed = [line.split()[0] for line in told.splitlines() if " substrates-" in line and "(" not in line]
+    assert listed == ["alpha", "reference"]
+    assert "missing: beta (substrates-beta, in Rust): no cargo on PATH" in told
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a source distribution of each member, and a wheel built from it."""
     folder = tmp_path_factory.mktemp("dist")
-    _run(_uv(), "build", "--all-packages", "--python", sys.executable, "--out-dir", folder)
+    for name in DISTRIBUTIONS:
+        if name != BETA or HAS_BETA:
+            _run(_uv(), "build", "--package", name, "--python", sys.executable, "--out-dir", folder)
     return folder
 
 
@@ -176,8 +290,9 @@ def _wheels(built: Path, distributions: Sequence[str]) -> list[Path]:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_each_distribution_builds_from_its_source_distribution(built: Path) -> None:
-    assert len(_wheels(built, list(DISTRIBUTIONS))) == len(DISTRIBUTIONS)
-    for distribution, member in DISTRIBUTIONS.items():
+    built_here = {name: member for name, member in DISTRIBUTIONS.items() if name != BETA or HAS_BETA}
+    assert len(_wheels(built, list(built_here))) == len(built_here)
+    for distribution, member in built_here.items():
         (wheel,) = _wheels(built, [distribution])
         package = _module(member).name
         names = zipfile.ZipFile(wheel).namelist()
@@ -196,17 +311,29 @@ def test_each_distribution_builds_from_its_source_distribution(built: Path) -> N
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_native_provider_packs_no_sources_but_its_source_distribution_has_all(built: Path) -> None:
-    (wheel,) = _wheels(built, ["substrates-alpha"])
+@pytest.mark.parametrize("provider", NATIVE)
+def test_native_provider_packs_no_sources_but_its_source_distribution_has_all(
+    provider: str, built: Path
+) -> None:
+    (wheel,) = _wheels(built, [NATIVE[provider]])
     names = zipfile.ZipFile(wheel).namelist()
-    assert [name for name in names if name.endswith((".c", ".o", ".a"))] == []
+    assert [name for name in names if name.endswith((".c", ".o", ".a", ".rs", ".rlib"))] == []
     assert len([name for name in names if name.endswith(".so")]) == 1
-    (archive,) = built.glob("substrates_alpha-*.tar.gz")
+    (archive,) = built.glob(f"substrates_{provider}-*.tar.gz")
     with tarfile.open(archive) as content:
         packed = {name.partition("/")[2] for name in content.getnames()}
-    native = ROOT / "providers/alpha/native"
-    expected = {path.relative_to(native.parent).as_posix() for path in native.rglob("*.[ch]")}
-    assert expected | {"native/include/substrates_kernel.h", "build_alpha.py"} <= packed
+    native = ROOT / "providers" / provider / "native"
+    sources = {
+        path.relative_to(native.parent).as_posix()
+        for path in native.rglob("*")
+        if path.suffix in {".c", ".h", ".rs"} and "target" not in path.relative_to(native).parts
+    }
+    builds = {
+        "alpha": {"native/include/substrates_kernel.h", "build_alpha.py"},
+        "beta": {"native/Cargo.toml"},
+    }
+    assert sources
+    assert sources | builds[provider] <= packed
 
 
 @pytest.mark.slow
