@@ -32,7 +32,10 @@ BETA_READY := providers/beta/ready
 # Cargo on beta's crate, apart from where maturin builds: it has another interpreter, which would build all anew.
 CRATE := providers/beta/native
 CARGO := PYO3_PYTHON=$(CURDIR)/.venv/bin/python CARGO_TARGET_DIR=$(CRATE)/target/check cargo
-LOOM := RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$(CRATE)/target/loom timeout --foreground $(or $(LOOM_SECONDS),900) cargo
+# Bounded is each test program, and not cargo, which would leave it running.
+LOOM_SECONDS ?= 900
+LOOM := RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR=$(CRATE)/target/loom cargo \
+    --config 'target."cfg(all())".runner = ["timeout", "--foreground", "$(LOOM_SECONDS)"]'
 
 NEED_PYTHON = @test -n "$(UV_PYTHON)" || { \
     echo "$(CANDIDATES): no Python 3.11 or later; say which one: make PYTHON=/path/to/python3" >&2; exit 1; }
@@ -100,7 +103,7 @@ test-fast: sync ## all tests but the slow ones (TEST_ARGS=...)
 	$(RUN) pytest -m "not slow" $(TEST_ARGS)
 
 .PHONY: test-rust
-test-rust: sync ## the engine in Rust without Python, and under loom, which tries all orders (LOOM_SECONDS=900)
+test-rust: sync ## the engine in Rust without Python, and under loom, which tries all orders (LOOM_SECONDS=...)
 	@if $(BETA_READY) 2>/dev/null; then set -ex; \
 	    $(CARGO) test --manifest-path $(CRATE)/Cargo.toml --no-default-features; \
 	    $(LOOM) test --manifest-path $(CRATE)/Cargo.toml --no-default-features --profile loom; \
