@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from substrates.spi import Provider, hookimpl
+
 try:
     import_module("._engine", __name__)
 except ImportError as error:
@@ -12,4 +14,12 @@ except ImportError as error:
         " `make sync` in a checkout, or install a wheel of substrates-beta for this interpreter"
     ) from error
 
-__all__: list[str] = []
+from .provider import BetaProvider
+
+__all__ = ["substrates_provider"]
+
+
+@hookimpl
+def substrates_provider() -> Provider:
+    """Hand over the provider; see `substrates.spi`."""
+    return BetaProvider()

@@ -1,0 +1,270 @@
+//! What workers have to tell the host, and barriers that its threads wait at.
+//!
+//! Native workers never call into the interpreter: a thread of the host's fetches events.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::circuit::{Admitted, COMMAND_BARRIER, Circuit, Pipe, command};
+use super::ingress::{CLOSED, IDLE};
+use super::kernel::Slot;
+use super::memory::Cache;
+use super::parker::{Parked, Parker, clock_now_ns};
+use super::sync::{Mutex, locked, relax};
+use super::{cores, is_forked, is_stopping};
+
+/// More wait for the host than it can have use for: the rest is only counted.
+const FAULTS_QUEUED: usize = 4096;
+/// Looks at a barrier before parking: some tens of microseconds, a futex's price.
+const WAIT_SPINS: u32 = 2000;
+
+/// A kernel returned a fault code.
+#[derive(Clone, Copy, Debug)]
+pub struct Fault {
+    /// The pipe's handle.
+    pub pipe: u64,
+    /// The function's address.
+    pub kernel: u64,
+    /// The number of the circuit's name.
+    pub circuit_name: u32,
+    /// The number of the pipe's name.
+    pub pipe_name: u32,
+    /// What the kernel returned.
+    pub code: i32,
+    /// How many alike came one after the other.
+    pub count: u64,
+}
+
+struct Waiting {
+    faults: VecDeque<Fault>,
+    released: Vec<Slot>,
+}
+
+static WAITING: Mutex<Waiting> = Mutex::new(Waiting { faults: VecDeque::new(), released: Vec::new() });
+/// Whether there may be any.
+static ANY: AtomicBool = AtomicBool::new(false);
+static READER: Parker = Parker::new();
+static FAULTS: AtomicU64 = AtomicU64::new(0);
+
+/// Reports a kernel's fault code.
+///
+/// # Safety
+/// Circuit and pipe can be looked at.
+#[cold]
+pub(crate) unsafe fn fault(circuit: *mut Circuit, pipe: *mut Pipe, handle: u64, code: i32) {
+    FAULTS.fetch_add(1, Ordering::Relaxed);
+    let mut waiting = locked(&WAITING);
+    let alike = waiting.faults.back_mut().filter(|it| it.pipe == handle && it.code == code);
+    if let Some(alike) = alike {
+        alike.count += 1;
+    } else if waiting.faults.len() < FAULTS_QUEUED && waiting.faults.try_reserve(1).is_ok() {
+        // SAFETY: as promised.
+        let fault = unsafe {
+            Fault {
+                pipe: handle,
+                kernel: (*pipe).kernel as usize as u64,
+                circuit_name: (*circuit).name,
+                pipe_name: (*pipe).name,
+                code,
+                count: 1,
+            }
+        };
+        waiting.faults.push_back(fault);
+    }
+    drop(waiting);
+    tell();
+}
+
+/// Has the host let go of what a slot owns: from a thread that cannot.
+#[cold]
+pub(crate) fn release_later(slot: Slot) {
+    let mut waiting = locked(&WAITING);
+    if waiting.released.try_reserve(1).is_ok() {
+        waiting.released.push(slot);
+    } // out of memory: it stays
+    drop(waiting);
+    tell();
+}
+
+fn tell() {
+    ANY.store(true, Ordering::Release);
+    READER.unpark();
+}
+
+/// Takes the oldest fault.
+pub fn take_fault() -> Option<Fault> {
+    locked(&WAITING).faults.pop_front()
+}
+
+/// Takes what waits to be let go of.
+pub fn take_released() -> Vec<Slot> {
+    ANY.store(false, Ordering::Relaxed);
+    std::mem::take(&mut locked(&WAITING).released)
+}
+
+/// Whether events may wait.
+#[inline]
+pub fn any() -> bool {
+    ANY.load(Ordering::Acquire)
+}
+
+/// How many faults there were.
+pub fn faults() -> u64 {
+    FAULTS.load(Ordering::Relaxed)
+}
+
+/// Waits until there are events; one thread at a time. False: the engine stops.
+pub fn wait() -> bool {
+    while !any() {
+        if is_stopping() {
+            return false;
+        }
+        READER.park(None);
+    }
+    true
+}
+
+pub(crate) fn stop() {
+    READER.unpark();
+}
+
+// -- barriers
+
+/// Where a caller waits for a circuit.
+#[derive(Debug)]
+#[repr(align(16))]
+pub struct Waiter {
+    /// The caller's, and the circuit's while the barrier is on its way.
+    references: AtomicU32,
+    /// Whether it notes when its turn comes; set before it is on its way.
+    notes: bool,
+    /// Written before the permit is given; 0: its turn has not come, or it does not note.
+    turn_ns: AtomicI64,
+    parker: Parker,
+}
+
+/// # Safety
+/// The reference is the caller's.
+pub(crate) unsafe fn waiter_release(waiter: *mut Waiter) {
+    // SAFETY: as promised; made by `Box`.
+    unsafe {
+        if (*waiter).references.fetch_sub(1, Ordering::AcqRel) == 1 {
+            drop(Box::from_raw(waiter));
+        }
+    }
+}
+
+/// The barrier's turn has come, or the circuit's end.
+///
+/// # Safety
+/// The reference is the circuit's.
+pub(crate) unsafe fn waiter_done(waiter: *mut Waiter) {
+    // SAFETY: as promised.
+    unsafe {
+        if (*waiter).notes {
+            (*waiter).turn_ns.store(clock_now_ns(), Ordering::Relaxed);
+        }
+        (*waiter).parker.unpark();
+        waiter_release(waiter);
+    }
+}
+
+/// A barrier on its way; lets go of the waiter when dropped.
+#[derive(Debug)]
+pub struct Barrier(*mut Waiter);
+
+/// What became of a barrier.
+#[derive(Debug)]
+pub enum Asked {
+    /// It is on its way.
+    Waits(Barrier),
+    /// There is nothing to wait for.
+    Nothing,
+    /// Out of memory.
+    Memory,
+}
+
+/// Sends a barrier behind all that was accepted. `notes`: it notes when its turn comes, also if nothing waits.
+///
+/// # Safety
+/// `circuit` is referenced; `cache` is the caller's alone or null.
+pub unsafe fn barrier(cache: *mut Cache, circuit: *mut Circuit, notes: bool) -> Asked {
+    // SAFETY: as promised.
+    unsafe {
+        let seen = (*circuit).ingress.seen();
+        if seen == CLOSED || is_forked() || (seen == IDLE && !notes) {
+            return Asked::Nothing;
+        }
+        let layout = std::alloc::Layout::new::<Waiter>();
+        let waiter: *mut Waiter = std::alloc::alloc(layout).cast();
+        if waiter.is_null() {
+            return Asked::Memory;
+        }
+        waiter.write(Waiter {
+            references: AtomicU32::new(2),
+            notes,
+            turn_ns: AtomicI64::new(0),
+            parker: Parker::new(),
+        });
+        match command(cache, circuit, waiter as u64, COMMAND_BARRIER) {
+            Admitted::Yes => Asked::Waits(Barrier(waiter)),
+            Admitted::Dropped => {
+                drop(Box::from_raw(waiter));
+                Asked::Nothing
+            }
+            Admitted::Memory => {
+                drop(Box::from_raw(waiter));
+                Asked::Memory
+            }
+        }
+    }
+}
+
+/// What became of a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// The turn has come, or never will: the engine stops.
+    Done,
+    /// The time is over, or a signal came in.
+    NotYet,
+}
+
+impl Barrier {
+    /// Waits for its turn, `limit` at most.
+    #[must_use]
+    pub fn wait(&self, limit: Duration) -> Waited {
+        // SAFETY: the reference is ours until we are dropped.
+        let parker = unsafe { &(*self.0).parker };
+        if cores() > 1 {
+            for _ in 0..WAIT_SPINS {
+                if parker.has_permit() {
+                    break;
+                }
+                relax();
+            }
+        }
+        if is_stopping() || parker.park(Some(limit)) == Parked::Woken { Waited::Done } else { Waited::NotYet }
+    }
+
+    /// Whether its turn has come; takes note of it.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        // SAFETY: the reference is ours until we are dropped.
+        unsafe { (*self.0).parker.has_permit() }
+    }
+
+    /// When its turn came, by the clock of Python's `time.perf_counter_ns`; 0: it has not, or does not note.
+    #[must_use]
+    pub fn turn_ns(&self) -> i64 {
+        // SAFETY: the reference is ours until we are dropped.
+        unsafe { (*self.0).turn_ns.load(Ordering::Relaxed) }
+    }
+}
+
+impl Drop for Barrier {
+    fn drop(&mut self) {
+        // SAFETY: the reference is ours.
+        unsafe { waiter_release(self.0) }
+    }
+}

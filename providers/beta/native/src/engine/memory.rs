@@ -1,0 +1,508 @@
+//! Slabs for circuits and pipes, and the caches of ingress nodes.
+//!
+//! A slab holds objects of one size and is aligned to its own size, so that an object finds its slab by its
+//! address. Memory is type-stable: objects keep their generation and their CLOSED mark while free, and empty
+//! slabs stay mapped until [`trim`], which is called only while nothing runs. So a stale handle can always be
+//! looked at.
+
+use std::mem::size_of;
+use std::ptr::null_mut;
+
+use super::circuit::{Circuit, Pipe};
+use super::ingress::Node;
+use super::sync::{AtomicU32, Mutex, Ordering, locked};
+use std::sync::atomic::{AtomicI64, AtomicU64};
+
+/// 4,096 circuits; small beside a population, large beside a system call.
+const SLAB_BYTES: usize = 256 * 1024;
+/// In front of a slab's objects.
+const SLAB_HEAD: usize = 64;
+/// Larger kernel states get memory of their own.
+const INLINE_STATE: usize = 1024;
+/// Pipes come in sizes of this many bytes.
+const UNIT: usize = 16;
+const CIRCUITS: usize = 0;
+const POOLS: usize = (size_of::<Pipe>() + INLINE_STATE).div_ceil(UNIT) + 1;
+/// Empty slabs that are no reason to trim.
+const KEPT_EMPTY: u32 = 2;
+/// Nodes kept for reuse by each worker; half of them move to the shared cache at a time.
+pub(crate) const NODES_OF_WORKER: u32 = 512;
+/// Nodes kept for reuse by the threads of an interpreter with a lock: a burst fits.
+pub(crate) const NODES_OF_HOST: u32 = 16_384;
+/// Nodes kept for reuse by all; more goes back to the C heap.
+const NODES_SHARED: u32 = 16_384;
+/// Nodes taken from the shared cache at a time.
+const NODES_BATCH: u32 = NODES_OF_WORKER / 2;
+
+struct Slab {
+    next: *mut Slab,
+    previous: *mut Slab,
+    free: *mut u8,
+    used: u32,
+    fresh: u32, // objects never handed out yet start here
+    capacity: u32,
+    listed: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Pool {
+    size: usize,
+    room: *mut Slab,
+    empty: *mut Slab,
+    used: u64,
+    slabs: u64,
+}
+
+struct Pools([Pool; POOLS]);
+
+// SAFETY: used under the mutex alone.
+unsafe impl Send for Pools {}
+
+/// Pool 0 is for circuits; pool n for pipes of n units. One mutex: creation and dropping only.
+static POOLS_MUTEX: Mutex<Pools> =
+    Mutex::new(Pools([Pool { size: 0, room: null_mut(), empty: null_mut(), used: 0, slabs: 0 }; POOLS]));
+static EMPTY_SLABS: AtomicU32 = AtomicU32::new(0);
+static OTHER_BYTES: AtomicI64 = AtomicI64::new(0);
+static ALLOCATED_BYTES: AtomicU64 = AtomicU64::new(0);
+
+fn slab_map(size: usize) -> *mut Slab {
+    // SAFETY: fresh mappings, of which the ends that are not needed are given back.
+    unsafe {
+        let memory = libc::mmap(
+            null_mut(),
+            2 * SLAB_BYTES,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        );
+        if memory == libc::MAP_FAILED {
+            return null_mut();
+        }
+        let memory: *mut u8 = memory.cast();
+        let before = memory.align_offset(SLAB_BYTES);
+        let aligned = memory.add(before);
+        if before > 0 {
+            libc::munmap(memory.cast(), before);
+        }
+        let after = SLAB_BYTES - before;
+        if after > 0 {
+            libc::munmap(aligned.add(SLAB_BYTES).cast(), after);
+        }
+        let slab: *mut Slab = aligned.cast();
+        (*slab).capacity = u32::try_from((SLAB_BYTES - SLAB_HEAD) / size).unwrap_or(0);
+        slab
+    }
+}
+
+/// # Safety
+/// Under the mutex; `slab` is valid and in no list.
+unsafe fn list_add(list: &mut *mut Slab, slab: *mut Slab) {
+    // SAFETY: as promised.
+    unsafe {
+        (*slab).previous = null_mut();
+        (*slab).next = *list;
+        if !list.is_null() {
+            (**list).previous = slab;
+        }
+    }
+    *list = slab;
+}
+
+/// # Safety
+/// Under the mutex; `slab` is in this list.
+unsafe fn list_remove(list: &mut *mut Slab, slab: *mut Slab) {
+    // SAFETY: as promised.
+    unsafe {
+        if (*slab).previous.is_null() {
+            *list = (*slab).next;
+        } else {
+            (*(*slab).previous).next = (*slab).next;
+        }
+        if !(*slab).next.is_null() {
+            (*(*slab).next).previous = (*slab).previous;
+        }
+    }
+}
+
+/// The link of a free object: a field that nobody looks at in one.
+///
+/// # Safety
+/// `object` is one of the pool's.
+unsafe fn link_of(index: usize, object: *mut u8) -> *mut *mut u8 {
+    // SAFETY: as promised.
+    unsafe {
+        if index == CIRCUITS {
+            (&raw mut (*object.cast::<Circuit>()).link).cast()
+        } else {
+            (&raw mut (*object.cast::<Pipe>()).state).cast()
+        }
+    }
+}
+
+fn allocate(index: usize) -> *mut u8 {
+    let mut pools = locked(&POOLS_MUTEX);
+    let pool = &mut pools.0[index];
+    // SAFETY: slabs and their free objects are the pool's, under the mutex.
+    unsafe {
+        let mut slab = pool.room;
+        if slab.is_null() {
+            slab = pool.empty;
+            if slab.is_null() {
+                pool.size = if index == CIRCUITS { size_of::<Circuit>() } else { index * UNIT };
+                slab = slab_map(pool.size);
+                if slab.is_null() {
+                    return null_mut();
+                }
+                pool.slabs += 1;
+            } else {
+                list_remove(&mut pool.empty, slab);
+                EMPTY_SLABS.fetch_sub(1, Ordering::Relaxed);
+            }
+            list_add(&mut pool.room, slab);
+            (*slab).listed = true;
+        }
+        let object = if (*slab).free.is_null() {
+            let object = slab.cast::<u8>().add(SLAB_HEAD + (*slab).fresh as usize * pool.size);
+            (*slab).fresh += 1;
+            object
+        } else {
+            let object = (*slab).free;
+            (*slab).free = *link_of(index, object);
+            object
+        };
+        (*slab).used += 1;
+        pool.used += 1;
+        if (*slab).free.is_null() && (*slab).fresh == (*slab).capacity {
+            list_remove(&mut pool.room, slab);
+            (*slab).listed = false;
+        }
+        object
+    }
+}
+
+/// # Safety
+/// `object` was allocated from this pool and is used no more.
+unsafe fn release(index: usize, object: *mut u8) {
+    let mut pools = locked(&POOLS_MUTEX);
+    let pool = &mut pools.0[index];
+    // SAFETY: slabs are aligned to their size, and theirs is under the mutex.
+    unsafe {
+        let slab: *mut Slab = object.map_addr(|it| it & !(SLAB_BYTES - 1)).cast();
+        *link_of(index, object) = (*slab).free;
+        (*slab).free = object;
+        (*slab).used -= 1;
+        pool.used -= 1;
+        if (*slab).used == 0 {
+            if (*slab).listed {
+                list_remove(&mut pool.room, slab);
+                (*slab).listed = false;
+            }
+            list_add(&mut pool.empty, slab);
+            EMPTY_SLABS.fetch_add(1, Ordering::Relaxed);
+        } else if !(*slab).listed {
+            list_add(&mut pool.room, slab);
+            (*slab).listed = true;
+        }
+    }
+}
+
+/// Room for a circuit; null: out of memory.
+pub(crate) fn circuit_allocate() -> *mut Circuit {
+    allocate(CIRCUITS).cast()
+}
+
+/// # Safety
+/// Nobody uses the circuit any more.
+pub(crate) unsafe fn circuit_free(circuit: *mut Circuit) {
+    // SAFETY: as promised.
+    unsafe { release(CIRCUITS, circuit.cast()) };
+}
+
+/// The pool of pipes with `inside` bytes of state behind them.
+fn units_of(inside: usize) -> usize {
+    (size_of::<Pipe>() + inside).div_ceil(UNIT)
+}
+
+/// A dead pipe with room for `size` bytes of state at `state`, zeroed; null: out of memory.
+pub(crate) fn pipe_allocate(size: usize) -> *mut Pipe {
+    let inside = if size <= INLINE_STATE { size } else { 0 };
+    let units = units_of(inside);
+    let pipe: *mut Pipe = allocate(units).cast();
+    if pipe.is_null() {
+        return pipe;
+    }
+    // SAFETY: the pipe is ours alone, with `inside` bytes behind it.
+    unsafe {
+        (*pipe).state = pipe.add(1).cast();
+        (*pipe).units = u16::try_from(units).unwrap_or(0);
+        if size > INLINE_STATE {
+            // Its size stands in front of it, for the account.
+            let memory: *mut u64 = libc::calloc(1, size_of::<u64>() + size).cast();
+            if memory.is_null() {
+                release(units, pipe.cast());
+                return null_mut();
+            }
+            memory.write(size as u64);
+            (*pipe).state = memory.add(1).cast();
+            (*pipe).units = 0;
+            account(i64::try_from(size).unwrap_or(0));
+        } else {
+            (*pipe).state.cast::<u8>().write_bytes(0, inside);
+        }
+    }
+    pipe
+}
+
+/// # Safety
+/// The pipe is dead, and nobody is inside its kernel.
+pub(crate) unsafe fn pipe_free(pipe: *mut Pipe) {
+    // SAFETY: as promised; a state of its own has its size in front.
+    unsafe {
+        let mut units = (*pipe).units as usize;
+        if units == 0 {
+            let memory = (*pipe).state.cast::<u64>().sub(1);
+            account(-i64::try_from(memory.read()).unwrap_or(0));
+            libc::free(memory.cast());
+            units = units_of(0);
+        }
+        release(units, pipe.cast());
+    }
+}
+
+/// Counts other memory of the engine's.
+pub(crate) fn account(bytes: i64) {
+    OTHER_BYTES.fetch_add(bytes, Ordering::Relaxed);
+}
+
+/// Counts memory taken from the C heap for emissions.
+pub(crate) fn account_emission(bytes: usize) {
+    ALLOCATED_BYTES.fetch_add(bytes as u64, Ordering::Relaxed);
+}
+
+// -- nodes
+
+/// Nodes for reuse by one thread, or by whoever holds the interpreter's lock.
+#[derive(Debug)]
+pub struct Cache {
+    nodes: *mut Node,
+    count: u32,
+    limit: u32,
+}
+
+impl Cache {
+    /// An empty one that keeps up to `limit`.
+    pub(crate) const fn new(limit: u32) -> Self {
+        Self { nodes: null_mut(), count: 0, limit }
+    }
+}
+
+struct Shared {
+    nodes: *mut Node,
+    count: u32,
+}
+
+// SAFETY: used under the mutex alone.
+unsafe impl Send for Shared {}
+
+static SHARED: Mutex<Shared> = Mutex::new(Shared { nodes: null_mut(), count: 0 });
+static SHARED_COUNT: AtomicU32 = AtomicU32::new(0);
+
+/// A node; null: out of memory. `cache` null: a thread that has none.
+///
+/// # Safety
+/// `cache` is null or the caller's alone.
+#[inline]
+pub(crate) unsafe fn node_take(cache: *mut Cache) -> *mut Node {
+    // SAFETY: as promised; cached nodes are valid.
+    unsafe {
+        if !cache.is_null() && !(*cache).nodes.is_null() {
+            let node = (*cache).nodes;
+            (*cache).nodes = (*node).next;
+            (*cache).count -= 1;
+            return node;
+        }
+        node_fetch(cache)
+    }
+}
+
+/// # Safety
+/// As `node_take`.
+#[cold]
+#[inline(never)]
+unsafe fn node_fetch(cache: *mut Cache) -> *mut Node {
+    // SAFETY: as promised; shared nodes are valid, and theirs is under the mutex.
+    unsafe {
+        if SHARED_COUNT.load(Ordering::Relaxed) > 0 {
+            let mut shared = locked(&SHARED);
+            let node = shared.nodes;
+            if !node.is_null() {
+                let mut taken = 1;
+                let mut last = node;
+                if !cache.is_null() {
+                    while taken < NODES_BATCH && !(*last).next.is_null() {
+                        last = (*last).next;
+                        taken += 1;
+                    }
+                }
+                shared.nodes = (*last).next;
+                shared.count -= taken;
+                SHARED_COUNT.store(shared.count, Ordering::Relaxed);
+                if !cache.is_null() && node != last {
+                    (*last).next = null_mut();
+                    (*cache).nodes = (*node).next;
+                    (*cache).count = taken - 1;
+                }
+                return node;
+            }
+        }
+        let node: *mut Node = libc::malloc(size_of::<Node>()).cast();
+        if !node.is_null() {
+            account_emission(size_of::<Node>());
+        }
+        node
+    }
+}
+
+/// Gives a node back.
+///
+/// # Safety
+/// `cache` is null or the caller's alone; `node` is the caller's.
+#[inline]
+pub(crate) unsafe fn node_give(cache: *mut Cache, node: *mut Node) {
+    // SAFETY: as promised.
+    unsafe {
+        if cache.is_null() {
+            (*node).next = null_mut();
+            share(node, 1);
+            return;
+        }
+        (*node).next = (*cache).nodes;
+        (*cache).nodes = node;
+        (*cache).count += 1;
+        if (*cache).count == (*cache).limit {
+            cache_halve(cache);
+        }
+    }
+}
+
+/// # Safety
+/// As `node_give`.
+#[cold]
+#[inline(never)]
+unsafe fn cache_halve(cache: *mut Cache) {
+    // SAFETY: as promised; cached nodes are valid.
+    unsafe {
+        let given = (*cache).limit / 2;
+        let first = (*cache).nodes;
+        let mut last = first;
+        for _ in 1..given {
+            last = (*last).next;
+        }
+        (*cache).nodes = (*last).next;
+        (*cache).count -= given;
+        (*last).next = null_mut();
+        share(first, given);
+    }
+}
+
+/// Gives all of a cache back.
+///
+/// # Safety
+/// `cache` is the caller's alone.
+pub(crate) unsafe fn cache_close(cache: *mut Cache) {
+    // SAFETY: as promised.
+    unsafe {
+        let first = (*cache).nodes;
+        let count = (*cache).count;
+        (*cache).nodes = null_mut();
+        (*cache).count = 0;
+        if count > 0 {
+            share(first, count);
+        }
+    }
+}
+
+/// Moves `count` nodes to the shared cache, or to the C heap when that is full.
+///
+/// # Safety
+/// The nodes are the caller's, linked by `next`.
+unsafe fn share(mut first: *mut Node, mut count: u32) {
+    // SAFETY: as promised; shared nodes are under the mutex.
+    unsafe {
+        let mut shared = locked(&SHARED);
+        while count > 0 && shared.count < NODES_SHARED {
+            let next = (*first).next;
+            (*first).next = shared.nodes;
+            shared.nodes = first;
+            shared.count += 1;
+            count -= 1;
+            first = next;
+        }
+        SHARED_COUNT.store(shared.count, Ordering::Relaxed);
+        drop(shared);
+        while count > 0 {
+            let next = (*first).next;
+            libc::free(first.cast());
+            count -= 1;
+            first = next;
+        }
+    }
+}
+
+// -- facts
+
+/// What the engine holds.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Held {
+    /// Circuits that exist.
+    pub circuits: u64,
+    /// Pipes with a handle that exist.
+    pub pipes: u64,
+    /// Mapped for circuits, pipes and their states, and held in transit buffers.
+    pub engine_bytes: u64,
+    /// Of the circuits, pipes and states that exist.
+    pub used_bytes: u64,
+    /// Ingress nodes kept for reuse by all.
+    pub cached_bytes: u64,
+    /// Taken from the C heap for emissions since the start.
+    pub allocated_bytes: u64,
+}
+
+/// What the engine holds now.
+#[must_use]
+pub fn held() -> Held {
+    let pools = locked(&POOLS_MUTEX);
+    let mapped: u64 = pools.0.iter().map(|it| it.slabs * SLAB_BYTES as u64).sum();
+    let others = u64::try_from(OTHER_BYTES.load(Ordering::Relaxed)).unwrap_or(0);
+    Held {
+        circuits: pools.0[CIRCUITS].used,
+        pipes: pools.0[CIRCUITS + 1..].iter().map(|it| it.used).sum(),
+        engine_bytes: mapped + others,
+        used_bytes: pools.0.iter().map(|it| it.used * it.size as u64).sum(),
+        cached_bytes: u64::from(SHARED_COUNT.load(Ordering::Relaxed)) * size_of::<Node>() as u64,
+        allocated_bytes: ALLOCATED_BYTES.load(Ordering::Relaxed),
+    }
+}
+
+/// Whether a trim would give something back that is worth it.
+pub(crate) fn has_empty_slabs() -> bool {
+    EMPTY_SLABS.load(Ordering::Relaxed) > KEPT_EMPTY
+}
+
+/// Gives empty slabs back; only while nothing runs.
+pub(crate) fn trim() {
+    let mut pools = locked(&POOLS_MUTEX);
+    for pool in &mut pools.0 {
+        while !pool.empty.is_null() {
+            let slab = pool.empty;
+            // SAFETY: nothing in an empty slab is used, and as nothing runs nobody looks at a stale handle.
+            unsafe {
+                list_remove(&mut pool.empty, slab);
+                libc::munmap(slab.cast(), SLAB_BYTES);
+            }
+            pool.slabs -= 1;
+            EMPTY_SLABS.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,189 @@
+"""Cortex and provider of the beta engine."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import substrates
+from substrates.kernel import Kernel, Lane
+from substrates.spi import Provider
+from substrates_base import Cortex, Live, Name, Subject, usable_cores
+
+from . import _engine
+from .circuits import Circuit
+from .currents import Currents
+
+__all__ = ["BetaCortex", "BetaProvider"]
+
+VERSION = "0.1.0"
+STOP_PATIENCE_MS = 500
+"""How long the interpreter's exit waits for receptors that are still running."""
+CARRY_PATIENCE_S = 1.0
+"""How long a wait that is over waits for a fault hook that is running."""
+
+_log = logging.getLogger("substrates")
+
+
+def _has_lock() -> bool:
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
+
+
+class BetaCortex(Cortex):
+    """The cortex of the beta engine.
+
+    `kernels` finds a kernel by its function's address and `addresses` the address; a kernel that has run here
+    stays loaded, since a worker may still be inside it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("beta")
+        self.currents = Currents()
+        self.circuits = Live()
+        self.kernels: dict[int, Kernel[Any]] = {}
+        self.addresses: dict[Kernel[Any], int] = {}
+        self._numbers: dict[Name, int] = {}
+        self._numbered: list[Name] = []
+        self._carrying = threading.RLock()
+        self._bridge: threading.Thread | None = None
+        self._stopping = False
+        self.started = False
+        self.hosting = False
+        self.number(self.circuit_name)
+        _engine.setup(
+            self.faults.report,
+            [Lane.OBJECT.admit, Lane.INT64.admit, Lane.FLOAT64.admit],
+            self.check_process,
+            _has_lock(),
+        )
+
+    def number(self, name: Name) -> int:
+        """Return the number by which the engine knows a name."""
+        number = self._numbers.get(name)
+        if number is None:
+            with self.lock:
+                number = self._numbers.setdefault(name, len(self._numbered))
+                if number == len(self._numbered):
+                    self._numbered.append(name)
+        return number
+
+    def start(self) -> None:
+        """Start the engine unless it runs.
+
+        Raises:
+            ForkedProcessError: in a forked child.
+            MemoryError: no thread can be started.
+        """
+        self.check_process()
+        with self.lock:
+            if not self.started:
+                if not _engine.start(usable_cores()):
+                    self.forked = True
+                    self.check_process()
+                self._bridge = threading.Thread(
+                    target=self._carry_all_events, name="substrates.bridge", daemon=True
+                )
+                self._bridge.start()
+                self.started = True
+
+    def start_hosted(self) -> None:
+        """Start the threads that run Python receptors unless they run: one more than may run at a time."""
+        self.start()
+        with self.lock:
+            if not self.hosting:
+                limit = 1 if _has_lock() else usable_cores()
+                _engine.start_hosted(limit)
+                for _ in range(limit + 1):
+                    self._add_worker()
+                self.hosting = True
+
+    def _add_worker(self) -> None:
+        threading.Thread(target=self._work, name="substrates.worker", daemon=True).start()
+
+    def _work(self) -> None:
+        while _engine.work():
+            try:
+                self._add_worker()
+            except RuntimeError as error:  # the system gives no more threads
+                _log.warning("further circuits wait while receptors block: %s", error)
+
+    def know(self, kernel: Kernel[Any]) -> int:
+        """Return the address of a kernel's function, compiling it on first use, and remember both."""
+        address = kernel.address()
+        self.kernels.setdefault(address, kernel)
+        self.addresses[kernel] = address
+        return address
+
+    def facts(self) -> Mapping[str, int | float | str]:
+        return {
+            **_engine.facts(),
+            "circuits": self.circuits.value(),
+            "faults": self.faults.count.value(),
+            "rebuilds": self.rebuilds.value(),
+        }
+
+    def _new_circuit(self, name: Name) -> Circuit:
+        return Circuit(self, name)
+
+    def carry_events(self, patience_s: float = CARRY_PATIENCE_S) -> None:
+        """Bring what native threads have reported to where Python handles it.
+
+        The bridge thread does so all the time; who returns from a wait does so too, so that the faults of
+        what was waited for are told by then.
+        """
+        if not self._carrying.acquire(timeout=patience_s):
+            return  # a fault hook takes its time
+        try:
+            _engine.release_events()
+            while (fault := _engine.take_fault()) is not None:
+                try:
+                    self._report(*fault)
+                except KeyboardInterrupt:  # on the main thread, which came here from a wait
+                    raise
+                except BaseException as error:  # noqa: BLE001 - it carries for all circuits and must go on
+                    _log.error("an event could not be handled", exc_info=error)
+        finally:
+            self._carrying.release()
+
+    def _carry_all_events(self) -> None:
+        while _engine.events_wait():
+            self.carry_events()
+
+    def _report(
+        self, pipe: Any, address: int, circuit_name: int, pipe_name: int, code: int, count: int
+    ) -> None:
+        if pipe is not None:
+            subject = pipe.subject
+        else:
+            circuit = Subject(substrates.Circuit, self._numbered[circuit_name], self.subject)
+            subject = Subject(substrates.Pipe, self._numbered[pipe_name], circuit)
+        kernel = self.kernels.get(address)
+        error = MemoryError("no memory for another emission") if kernel is None else kernel.fault(code)
+        self.faults.report_of(subject, error, count)
+
+    def _stop(self) -> None:
+        _engine.stop(STOP_PATIENCE_MS)
+        if self._bridge is not None:
+            self._bridge.join(STOP_PATIENCE_MS / 1000)
+
+
+class BetaProvider(Provider):
+    """See `substrates.spi.Provider`."""
+
+    name = "beta"
+    version = VERSION
+    capabilities = frozenset({"kernels", "native-kernels", "parallel"})
+
+    def facts(self) -> Mapping[str, str]:
+        return {
+            **super().facts(),
+            "engine": "Rust, PyO3",
+            "cores": str(usable_cores()),
+            "gil": str(_has_lock()),
+        }
+
+    def create(self) -> BetaCortex:
+        return BetaCortex()
