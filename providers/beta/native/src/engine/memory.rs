@@ -1,4 +1,4 @@
-//! Slabs for circuits and pipes, and the caches of ingress nodes.
+//! Slabs for circuits, pipes and ingress nodes, and the caches of nodes.
 //!
 //! A slab holds objects of one size and is aligned to its own size, so that an object finds its slab by its
 //! address. Memory is type-stable: objects keep their generation and their CLOSED mark while free, and empty
@@ -22,15 +22,17 @@ const INLINE_STATE: usize = 1024;
 /// Pipes come in sizes of this many bytes.
 const UNIT: usize = 16;
 const CIRCUITS: usize = 0;
+/// Smaller than any pipe, so that no pipe is of so many units.
+const NODES: usize = 1;
 const POOLS: usize = (size_of::<Pipe>() + INLINE_STATE).div_ceil(UNIT) + 1;
 /// Empty slabs that are no reason to trim.
 const KEPT_EMPTY: u32 = 2;
 /// Nodes kept for reuse by each worker; half of them move to the shared cache at a time.
 pub(crate) const NODES_OF_WORKER: u32 = 512;
-/// Nodes kept for reuse by the threads of an interpreter with a lock: a burst fits.
+/// Nodes kept for reuse by the threads of an interpreter with a lock: a burst of ten thousand fits.
 pub(crate) const NODES_OF_HOST: u32 = 16_384;
-/// Nodes kept for reuse by all; more goes back to the C heap.
-const NODES_SHARED: u32 = 16_384;
+/// Nodes kept for reuse by all; more goes back to the slabs.
+const NODES_SHARED: u32 = 4_096;
 /// Nodes taken from the shared cache at a time.
 const NODES_BATCH: u32 = NODES_OF_WORKER / 2;
 
@@ -58,7 +60,8 @@ struct Pools([Pool; POOLS]);
 // SAFETY: used under the mutex alone.
 unsafe impl Send for Pools {}
 
-/// Pool 0 is for circuits; pool n for pipes of n units. One mutex: creation and dropping only.
+/// Pool 0 is for circuits, pool 1 for nodes, pool n for pipes of n units. One mutex: creation and dropping, and nodes
+/// that come and go by the hundred.
 static POOLS_MUTEX: Mutex<Pools> =
     Mutex::new(Pools([Pool { size: 0, room: null_mut(), empty: null_mut(), used: 0, slabs: 0 }; POOLS]));
 static EMPTY_SLABS: AtomicU32 = AtomicU32::new(0);
@@ -132,24 +135,35 @@ unsafe fn list_remove(list: &mut *mut Slab, slab: *mut Slab) {
 unsafe fn link_of(index: usize, object: *mut u8) -> *mut *mut u8 {
     // SAFETY: as promised.
     unsafe {
-        if index == CIRCUITS {
-            (&raw mut (*object.cast::<Circuit>()).link).cast()
-        } else {
-            (&raw mut (*object.cast::<Pipe>()).state).cast()
+        match index {
+            CIRCUITS => (&raw mut (*object.cast::<Circuit>()).link).cast(),
+            NODES => (&raw mut (*object.cast::<Node>()).next).cast(),
+            _ => (&raw mut (*object.cast::<Pipe>()).state).cast(),
         }
     }
 }
 
 fn allocate(index: usize) -> *mut u8 {
     let mut pools = locked(&POOLS_MUTEX);
-    let pool = &mut pools.0[index];
+    allocate_from(&mut pools.0[index], index)
+}
+
+fn size_of_pool(index: usize) -> usize {
+    match index {
+        CIRCUITS => size_of::<Circuit>(),
+        NODES => size_of::<Node>(),
+        units => units * UNIT,
+    }
+}
+
+fn allocate_from(pool: &mut Pool, index: usize) -> *mut u8 {
     // SAFETY: slabs and their free objects are the pool's, under the mutex.
     unsafe {
         let mut slab = pool.room;
         if slab.is_null() {
             slab = pool.empty;
             if slab.is_null() {
-                pool.size = if index == CIRCUITS { size_of::<Circuit>() } else { index * UNIT };
+                pool.size = size_of_pool(index);
                 slab = slab_map(pool.size);
                 if slab.is_null() {
                     return null_mut();
@@ -185,7 +199,13 @@ fn allocate(index: usize) -> *mut u8 {
 /// `object` was allocated from this pool and is used no more.
 unsafe fn release(index: usize, object: *mut u8) {
     let mut pools = locked(&POOLS_MUTEX);
-    let pool = &mut pools.0[index];
+    // SAFETY: as promised.
+    unsafe { release_to(&mut pools.0[index], index, object) };
+}
+
+/// # Safety
+/// As `release`.
+unsafe fn release_to(pool: &mut Pool, index: usize, object: *mut u8) {
     // SAFETY: slabs are aligned to their size, and theirs is under the mutex.
     unsafe {
         let slab: *mut Slab = object.map_addr(|it| it & !(SLAB_BYTES - 1)).cast();
@@ -275,7 +295,7 @@ pub(crate) fn account(bytes: i64) {
     OTHER_BYTES.fetch_add(bytes, Ordering::Relaxed);
 }
 
-/// Counts memory taken from the C heap for emissions.
+/// Counts memory taken for emissions.
 pub(crate) fn account_emission(bytes: usize) {
     ALLOCATED_BYTES.fetch_add(bytes as u64, Ordering::Relaxed);
 }
@@ -356,10 +376,23 @@ unsafe fn node_fetch(cache: *mut Cache) -> *mut Node {
                 return node;
             }
         }
-        let node: *mut Node = libc::malloc(size_of::<Node>()).cast();
-        if !node.is_null() {
-            account_emission(size_of::<Node>());
+        let mut pools = locked(&POOLS_MUTEX);
+        let pool = &mut pools.0[NODES];
+        let node: *mut Node = allocate_from(pool, NODES).cast();
+        let mut taken = u32::from(!node.is_null());
+        if !cache.is_null() && !node.is_null() {
+            while taken < NODES_BATCH {
+                let more: *mut Node = allocate_from(pool, NODES).cast();
+                if more.is_null() {
+                    break;
+                }
+                (*more).next = (*cache).nodes;
+                (*cache).nodes = more;
+                (*cache).count += 1;
+                taken += 1;
+            }
         }
+        account_emission(taken as usize * size_of::<Node>());
         node
     }
 }
@@ -423,7 +456,7 @@ pub(crate) unsafe fn cache_close(cache: *mut Cache) {
     }
 }
 
-/// Moves `count` nodes to the shared cache, or to the C heap when that is full.
+/// Moves `count` nodes to the shared cache, or to their slabs when that is full.
 ///
 /// # Safety
 /// The nodes are the caller's, linked by `next`.
@@ -441,11 +474,14 @@ unsafe fn share(mut first: *mut Node, mut count: u32) {
         }
         SHARED_COUNT.store(shared.count, Ordering::Relaxed);
         drop(shared);
-        while count > 0 {
-            let next = (*first).next;
-            libc::free(first.cast());
-            count -= 1;
-            first = next;
+        if count > 0 {
+            let mut pools = locked(&POOLS_MUTEX);
+            while count > 0 {
+                let next = (*first).next;
+                release_to(&mut pools.0[NODES], NODES, first.cast());
+                count -= 1;
+                first = next;
+            }
         }
     }
 }
@@ -465,7 +501,7 @@ pub struct Held {
     pub used_bytes: u64,
     /// Ingress nodes kept for reuse by all.
     pub cached_bytes: u64,
-    /// Taken from the C heap for emissions since the start.
+    /// Taken from the C heap and the slabs for emissions since the start.
     pub allocated_bytes: u64,
 }
 
@@ -477,9 +513,9 @@ pub fn held() -> Held {
     let others = u64::try_from(OTHER_BYTES.load(Ordering::Relaxed)).unwrap_or(0);
     Held {
         circuits: pools.0[CIRCUITS].used,
-        pipes: pools.0[CIRCUITS + 1..].iter().map(|it| it.used).sum(),
+        pipes: pools.0[NODES + 1..].iter().map(|it| it.used).sum(),
         engine_bytes: mapped + others,
-        used_bytes: pools.0.iter().map(|it| it.used * it.size as u64).sum(),
+        used_bytes: (0..POOLS).filter(|it| *it != NODES).map(|it| pools.0[it].used * pools.0[it].size as u64).sum(),
         cached_bytes: u64::from(SHARED_COUNT.load(Ordering::Relaxed)) * size_of::<Node>() as u64,
         allocated_bytes: ALLOCATED_BYTES.load(Ordering::Relaxed),
     }
