@@ -1,4 +1,125 @@
 """The native module, built from `native/` by maturin."""
 
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+class Pipe:
+    """What all pipes of beta are made of."""
+
+    _circuit: Any
+    _name: Any
+    _subject: Any
+    _targets: Any
+    @property
+    def _receive(self) -> Any:
+        """What receives; of a kernel's pipe the kernel."""
+    def emit(self, value: Any, /) -> None:
+        """See `substrates.Pipe.emit`."""
+    def _submit(self) -> None:
+        """Have the receptor called without a value, in its turn."""
+    def _handle(self) -> int:
+        """Return the handle by which kernels emit to this pipe."""
+    def __buffer__(self, flags: int, /) -> memoryview:
+        """The state's memory."""
+
+@final
+class Circuit:
+    """A circuit's part in the engine."""
+
+    def close(self) -> None:
+        """Queue the end behind all accepted work."""
+    def inside(self) -> bool:
+        """Tell whether the calling thread runs this circuit."""
+    def timed(self) -> bool:
+        """Tell whether the time was noted for the value from outside that is being delivered."""
+    def note_time(self) -> None:
+        """Note that the time was taken."""
+    def has_ended(self) -> bool:
+        """Tell whether its end has come."""
+    def wait(self, timeout_ns: int, /) -> bool:
+        """Wait until all work accepted before is done; -1: without limit. False: it is late."""
+    def probe(self) -> tuple[int, int] | None:
+        """Return when a probe had its place and when its turn came; None once the circuit has ended."""
+
 def layout() -> dict[str, int]:
     """Return sizes, offsets and constants of the kernel ABI, each under its name in the C header."""
+
+def setup(
+    report: Callable[[Any, BaseException], object],
+    admit: Sequence[Callable[[Any], Any]],
+    check_process: Callable[[], object],
+    breathe: Callable[[], object],
+    locked: bool,
+) -> None:
+    """Give the engine what it calls; before anything else."""
+
+def start(cores: int) -> bool:
+    """Start the native workers unless they run. False: this process is a forked child."""
+
+def start_hosted(limit: int) -> None:
+    """Say how many threads may be in `work` at a time; one more is to call it."""
+
+def stop(patience_ms: int) -> None:
+    """End the threads, waiting so many milliseconds at most for receptors that run."""
+
+def facts() -> dict[str, int]:
+    """Return what the engine holds."""
+
+def work() -> bool:
+    """Run circuits with Python receptors; True: start one more thread that calls this, and call again."""
+
+def circuit(number: int, /) -> Circuit:
+    """Make a circuit with a name of this number."""
+
+def receptor_pipe(
+    kind: type[Pipe],
+    circuit: Any,
+    native: Circuit,
+    name: Any,
+    number: int,
+    receive: Callable[..., object],
+    code: int,
+    /,
+) -> Any:
+    """Make a pipe to a Python callable."""
+
+def kernel_pipe(
+    kind: type[Pipe],
+    circuit: Any,
+    native: Circuit,
+    name: Any,
+    number: int,
+    kernel: Any,
+    address: int,
+    state: bytes,
+    own: int,
+    targets: Any,
+    cell: int,
+    target: int,
+    code: int,
+    /,
+) -> Any:
+    """Make a pipe to a kernel."""
+
+def kernels() -> tuple[int, int]:
+    """Return the addresses of the engine's own kernels: to ignore; to emit to the handles in the state."""
+
+def running() -> Any:
+    """Return the circuit that the calling thread runs, or None."""
+
+def events_wait() -> bool:
+    """Wait until there are events; one thread at a time. False: the engine stops."""
+
+def any_events() -> bool:
+    """Tell whether events may wait."""
+
+def release_events() -> None:
+    """Let go of what native workers could not."""
+
+def take_fault() -> tuple[Any, int, int, int, int, int] | None:
+    """Take the oldest fault of a kernel; None if there is none.
+
+    Returns:
+        The pipe, or None if it is gone; the kernel's address; the numbers of the circuit's name and of the
+        pipe's; the code; how many alike came one after the other.
+    """

@@ -15,6 +15,6 @@ class Currents(BaseCurrents):
     """See `substrates_base.Currents`."""
 
     @property
-    def circuit(self) -> Any:
+    def circuit(self) -> Any:  # type: ignore[override]  # what the engine tells is nobody's to set
         """The circuit that the calling thread runs, or None."""
         return _engine.running()

@@ -6,7 +6,6 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import substrates
 from substrates.kernel import SELF, Binding, Field, Kernel, Lane
 from substrates_base import Name, Subject, checked_target
 from substrates_base import Pipe as BasePipe
@@ -57,7 +56,8 @@ class ReceptorPipe(Pipe):
 
     @property
     def _direct(self) -> Callable[[Any], object]:
-        return self._receive
+        receive: Callable[[Any], object] = self._receive
+        return receive
 
 
 class Int64ReceptorPipe(Pipe):
@@ -150,9 +150,7 @@ _RECEPTOR_KINDS: dict[Lane, tuple[type[Pipe], int]] = {
 }
 
 
-def receptor_pipe(
-    circuit: Circuit, name: Name | None, receive: Callable[[Any], object], lane: Lane
-) -> Pipe:
+def receptor_pipe(circuit: Circuit, name: Name | None, receive: Callable[[Any], object], lane: Lane) -> Pipe:
     """Make a pipe to a Python callable."""
     kind, code = _RECEPTOR_KINDS[lane]
     native = circuit._native or circuit._open()

@@ -229,7 +229,17 @@ pub(crate) unsafe fn put(
 pub(crate) unsafe fn command(cache: *mut Cache, circuit: *mut Circuit, argument: u64, kind: u64) -> Admitted {
     debug_assert!(argument & COMMAND_MASK == 0);
     // SAFETY: as promised.
-    unsafe { put(null_mut(), cache, circuit, Slot { pipe: 0, bits: argument | kind }) }
+    unsafe {
+        put(
+            null_mut(),
+            cache,
+            circuit,
+            Slot {
+                pipe: 0,
+                bits: argument | kind,
+            },
+        )
+    }
 }
 
 // -- the life of circuits
@@ -334,7 +344,10 @@ pub(crate) unsafe fn run_command(bits: u64, release: unsafe fn(Slot)) {
         match bits & COMMAND_MASK {
             COMMAND_BARRIER => events::waiter_done(argument as *mut events::Waiter),
             COMMAND_DROP => pipe_end(argument as *mut Pipe),
-            COMMAND_KEEP => release(Slot { pipe: argument, bits: 0 }),
+            COMMAND_KEEP => release(Slot {
+                pipe: argument,
+                bits: 0,
+            }),
             _ => {} // the others end the visit
         }
     }
@@ -433,7 +446,10 @@ pub unsafe fn pipe_new(circuit: *mut Circuit, making: &Making<'_>) -> u64 {
         let handle = u64::from((*pipe).generation) << HANDLE_BITS | pipe as u64;
         let mut own = making.own;
         while own != 0 {
-            state.cast::<u64>().add(own.trailing_zeros() as usize).write_unaligned(handle);
+            state
+                .cast::<u64>()
+                .add(own.trailing_zeros() as usize)
+                .write_unaligned(handle);
             own &= own - 1;
         }
         (*pipe).handle.store(handle, Ordering::Release);

@@ -41,7 +41,10 @@ struct Waiting {
     released: Vec<Slot>,
 }
 
-static WAITING: Mutex<Waiting> = Mutex::new(Waiting { faults: VecDeque::new(), released: Vec::new() });
+static WAITING: Mutex<Waiting> = Mutex::new(Waiting {
+    faults: VecDeque::new(),
+    released: Vec::new(),
+});
 /// Whether there may be any.
 static ANY: AtomicBool = AtomicBool::new(false);
 static READER: Parker = Parker::new();
@@ -55,7 +58,10 @@ static FAULTS: AtomicU64 = AtomicU64::new(0);
 pub(crate) unsafe fn fault(circuit: *mut Circuit, pipe: *mut Pipe, handle: u64, code: i32) {
     FAULTS.fetch_add(1, Ordering::Relaxed);
     let mut waiting = locked(&WAITING);
-    let alike = waiting.faults.back_mut().filter(|it| it.pipe == handle && it.code == code);
+    let alike = waiting
+        .faults
+        .back_mut()
+        .filter(|it| it.pipe == handle && it.code == code);
     if let Some(alike) = alike {
         alike.count += 1;
     } else if waiting.faults.len() < FAULTS_QUEUED && waiting.faults.try_reserve(1).is_ok() {
@@ -244,7 +250,11 @@ impl Barrier {
                 relax();
             }
         }
-        if is_stopping() || parker.park(Some(limit)) == Parked::Woken { Waited::Done } else { Waited::NotYet }
+        if is_stopping() || parker.park(Some(limit)) == Parked::Woken {
+            Waited::Done
+        } else {
+            Waited::NotYet
+        }
     }
 
     /// Whether its turn has come; takes note of it.

@@ -82,8 +82,17 @@ impl Ingress {
                 return Found::Closed;
             }
             // SAFETY: the node is the caller's alone until the swap below.
-            unsafe { (*node).next = if last <= BUSY { std::ptr::null_mut() } else { last as *mut Node } };
-            match self.0.compare_exchange_weak(last, node as usize, Ordering::AcqRel, Ordering::Acquire) {
+            unsafe {
+                (*node).next = if last <= BUSY {
+                    std::ptr::null_mut()
+                } else {
+                    last as *mut Node
+                }
+            };
+            match self
+                .0
+                .compare_exchange_weak(last, node as usize, Ordering::AcqRel, Ordering::Acquire)
+            {
                 Ok(IDLE) => return Found::Idle,
                 Ok(_) => return Found::Busy,
                 Err(now) => last = now,
@@ -100,13 +109,17 @@ impl Ingress {
     /// Gives up responsibility; false: something came in.
     #[inline]
     pub fn rest(&self) -> bool {
-        self.0.compare_exchange(BUSY, IDLE, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        self.0
+            .compare_exchange(BUSY, IDLE, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
     }
 
     /// Becomes responsible if nobody is.
     #[inline]
     pub fn begin(&self) -> bool {
-        self.0.compare_exchange(IDLE, BUSY, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        self.0
+            .compare_exchange(IDLE, BUSY, Ordering::AcqRel, Ordering::Relaxed)
+            .is_ok()
     }
 
     /// Ends it if it is idle; else returns what it is.
@@ -114,7 +127,9 @@ impl Ingress {
     /// # Errors
     /// The word that was found.
     pub fn close_idle(&self) -> Result<(), usize> {
-        self.0.compare_exchange(IDLE, CLOSED, Ordering::AcqRel, Ordering::Acquire).map(|_| ())
+        self.0
+            .compare_exchange(IDLE, CLOSED, Ordering::AcqRel, Ordering::Acquire)
+            .map(|_| ())
     }
 
     /// Ends it and takes what came in, oldest first; the responsible thread's.

@@ -30,7 +30,7 @@ const KEPT_EMPTY: u32 = 2;
 /// Nodes kept for reuse by each worker; half of them move to the shared cache at a time.
 pub(crate) const NODES_OF_WORKER: u32 = 512;
 /// Nodes kept for reuse by the threads of an interpreter with a lock: a burst of ten thousand fits.
-pub(crate) const NODES_OF_HOST: u32 = 16_384;
+pub const NODES_OF_HOST: u32 = 16_384;
 /// Nodes kept for reuse by all; more goes back to the slabs.
 const NODES_SHARED: u32 = 4_096;
 /// Nodes taken from the shared cache at a time.
@@ -62,8 +62,15 @@ unsafe impl Send for Pools {}
 
 /// Pool 0 is for circuits, pool 1 for nodes, pool n for pipes of n units. One mutex: creation and dropping, and nodes
 /// that come and go by the hundred.
-static POOLS_MUTEX: Mutex<Pools> =
-    Mutex::new(Pools([Pool { size: 0, room: null_mut(), empty: null_mut(), used: 0, slabs: 0 }; POOLS]));
+static POOLS_MUTEX: Mutex<Pools> = Mutex::new(Pools(
+    [Pool {
+        size: 0,
+        room: null_mut(),
+        empty: null_mut(),
+        used: 0,
+        slabs: 0,
+    }; POOLS],
+));
 static EMPTY_SLABS: AtomicU32 = AtomicU32::new(0);
 static OTHER_BYTES: AtomicI64 = AtomicI64::new(0);
 static ALLOCATED_BYTES: AtomicU64 = AtomicU64::new(0);
@@ -177,7 +184,9 @@ fn allocate_from(pool: &mut Pool, index: usize) -> *mut u8 {
             (*slab).listed = true;
         }
         let object = if (*slab).free.is_null() {
-            let object = slab.cast::<u8>().add(SLAB_HEAD + (*slab).fresh as usize * pool.size);
+            let object = slab
+                .cast::<u8>()
+                .add(SLAB_HEAD + (*slab).fresh as usize * pool.size);
             (*slab).fresh += 1;
             object
         } else {
@@ -312,8 +321,13 @@ pub struct Cache {
 
 impl Cache {
     /// An empty one that keeps up to `limit`.
-    pub(crate) const fn new(limit: u32) -> Self {
-        Self { nodes: null_mut(), count: 0, limit }
+    #[must_use]
+    pub const fn new(limit: u32) -> Self {
+        Self {
+            nodes: null_mut(),
+            count: 0,
+            limit,
+        }
     }
 }
 
@@ -325,7 +339,10 @@ struct Shared {
 // SAFETY: used under the mutex alone.
 unsafe impl Send for Shared {}
 
-static SHARED: Mutex<Shared> = Mutex::new(Shared { nodes: null_mut(), count: 0 });
+static SHARED: Mutex<Shared> = Mutex::new(Shared {
+    nodes: null_mut(),
+    count: 0,
+});
 static SHARED_COUNT: AtomicU32 = AtomicU32::new(0);
 
 /// A node; null: out of memory. `cache` null: a thread that has none.
@@ -515,7 +532,10 @@ pub fn held() -> Held {
         circuits: pools.0[CIRCUITS].used,
         pipes: pools.0[NODES + 1..].iter().map(|it| it.used).sum(),
         engine_bytes: mapped + others,
-        used_bytes: (0..POOLS).filter(|it| *it != NODES).map(|it| pools.0[it].used * pools.0[it].size as u64).sum(),
+        used_bytes: (0..POOLS)
+            .filter(|it| *it != NODES)
+            .map(|it| pools.0[it].used * pools.0[it].size as u64)
+            .sum(),
         cached_bytes: u64::from(SHARED_COUNT.load(Ordering::Relaxed)) * size_of::<Node>() as u64,
         allocated_bytes: ALLOCATED_BYTES.load(Ordering::Relaxed),
     }
@@ -528,7 +548,20 @@ pub(crate) fn has_empty_slabs() -> bool {
 
 /// Gives empty slabs back; only while nothing runs.
 pub(crate) fn trim() {
+    let mut shared = locked(&SHARED);
+    let mut node = std::mem::replace(&mut shared.nodes, null_mut());
+    shared.count = 0;
+    SHARED_COUNT.store(0, Ordering::Relaxed);
+    drop(shared);
     let mut pools = locked(&POOLS_MUTEX);
+    while !node.is_null() {
+        // SAFETY: the shared nodes are ours now.
+        unsafe {
+            let next = (*node).next;
+            release_to(&mut pools.0[NODES], NODES, node.cast());
+            node = next;
+        }
+    }
     for pool in &mut pools.0 {
         while !pool.empty.is_null() {
             let slab = pool.empty;

@@ -33,11 +33,9 @@ pub mod scheduler;
 pub mod worker;
 
 #[cfg(not(loom))]
-pub use life::{
-    Started, cores, facts, is_forked, is_stopping, start, start_hosted, stop, trim_if_worth_it,
-};
-#[cfg(not(loom))]
 pub(crate) use life::ENGINE;
+#[cfg(not(loom))]
+pub use life::{Started, cores, facts, is_forked, is_stopping, start, start_hosted, stop, trim_if_worth_it};
 
 #[cfg(not(loom))]
 mod life {
@@ -126,7 +124,11 @@ mod life {
         }
         let added = (0..workers).take_while(|_| scheduler::worker_add()).count();
         // Fewer workers than wished for are enough.
-        if added > 0 && scheduler::watcher_start() { Started::Yes } else { Started::Memory }
+        if added > 0 && scheduler::watcher_start() {
+            Started::Yes
+        } else {
+            Started::Memory
+        }
     }
 
     /// Says how many threads of the host's may run at a time; it lends one more than that.
@@ -174,7 +176,11 @@ mod life {
         }
         let threads =
             ENGINE.native.threads.load(Ordering::Relaxed) + ENGINE.hosted.threads.load(Ordering::Relaxed);
-        (memory::held(), threads, ENGINE.native.visits() + ENGINE.hosted.visits())
+        (
+            memory::held(),
+            threads,
+            ENGINE.native.visits() + ENGINE.hosted.visits(),
+        )
     }
 
     /// Gives unused memory back to the system if nothing runs and it is worth it.

@@ -26,7 +26,10 @@ pub fn clock_now_ns() -> i64 {
     const CLOCK: libc::clockid_t = libc::CLOCK_UPTIME_RAW;
     #[cfg(not(target_os = "macos"))]
     const CLOCK: libc::clockid_t = libc::CLOCK_MONOTONIC;
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut now = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     // SAFETY: `now` is ours to write.
     unsafe { libc::clock_gettime(CLOCK, &raw mut now) };
     now.tv_sec * 1_000_000_000 + now.tv_nsec
@@ -48,7 +51,9 @@ mod futex {
         /// Without a permit.
         #[must_use]
         pub const fn new() -> Self {
-            Self { permit: AtomicU32::new(0) }
+            Self {
+                permit: AtomicU32::new(0),
+            }
         }
 
         /// Whether the permit is there; takes nothing.
@@ -62,7 +67,10 @@ mod futex {
             let limit_ns = limit.map(|it| i64::try_from(it.as_nanos()).unwrap_or(i64::MAX));
             let deadline = limit_ns.map(|it| clock_now_ns().saturating_add(it));
             while self.permit.swap(0, Ordering::Acquire) == 0 {
-                let mut left = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+                let mut left = libc::timespec {
+                    tv_sec: 0,
+                    tv_nsec: 0,
+                };
                 let mut pointer = std::ptr::null();
                 if let Some(deadline) = deadline {
                     let rest = deadline - clock_now_ns();
@@ -133,14 +141,20 @@ mod portable {
         #[cfg(not(loom))]
         #[must_use]
         pub const fn new() -> Self {
-            Self { permit: Mutex::new(false), given: Condvar::new() }
+            Self {
+                permit: Mutex::new(false),
+                given: Condvar::new(),
+            }
         }
 
         /// Without a permit.
         #[cfg(loom)]
         #[must_use]
         pub fn new() -> Self {
-            Self { permit: Mutex::new(false), given: Condvar::new() }
+            Self {
+                permit: Mutex::new(false),
+                given: Condvar::new(),
+            }
         }
 
         /// Whether the permit is there; takes nothing.
@@ -174,7 +188,10 @@ mod portable {
         pub fn park(&self, _limit: Option<Duration>) -> Parked {
             let mut permit = super::super::sync::locked(&self.permit);
             while !*permit {
-                permit = self.given.wait(permit).unwrap_or_else(std::sync::PoisonError::into_inner);
+                permit = self
+                    .given
+                    .wait(permit)
+                    .unwrap_or_else(std::sync::PoisonError::into_inner);
             }
             *permit = false;
             Parked::Woken

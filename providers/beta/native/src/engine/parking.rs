@@ -128,7 +128,8 @@ impl Parking {
             list.0 = sleeper;
             (*sleeper).listed.store(true, Ordering::Relaxed);
         }
-        self.parked.store(self.parked.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        self.parked
+            .store(self.parked.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
         drop(list);
         fence(Ordering::SeqCst);
     }
@@ -150,7 +151,8 @@ impl Parking {
         let mut list = locked(&self.list);
         // SAFETY: the sleeper as promised; the list under its mutex.
         unsafe {
-            let leaves = (*sleeper).listed.load(Ordering::Relaxed) && may(self.parked.load(Ordering::Relaxed));
+            let leaves =
+                (*sleeper).listed.load(Ordering::Relaxed) && may(self.parked.load(Ordering::Relaxed));
             if leaves {
                 self.remove(&mut list, sleeper);
             }
@@ -200,7 +202,8 @@ impl Parking {
             }
             (*sleeper).listed.store(false, Ordering::Relaxed);
         }
-        self.parked.store(self.parked.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
+        self.parked
+            .store(self.parked.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
     }
 }
 

@@ -267,7 +267,9 @@ impl Team {
     /// Visits of circuits since the start.
     pub(crate) fn visits(&self) -> u64 {
         // SAFETY: workers are never freed.
-        self.each().map(|it| unsafe { (*it).visits.load(Ordering::Relaxed) }).sum()
+        self.each()
+            .map(|it| unsafe { (*it).visits.load(Ordering::Relaxed) })
+            .sum()
     }
 }
 
@@ -296,7 +298,11 @@ pub fn this_worker() -> *mut Worker {
 #[inline]
 fn team_of(circuit: *mut Circuit) -> &'static Team {
     // SAFETY: the caller is responsible for the circuit.
-    if unsafe { (*circuit).is_hosted() } { &ENGINE.hosted } else { &ENGINE.native }
+    if unsafe { (*circuit).is_hosted() } {
+        &ENGINE.hosted
+    } else {
+        &ENGINE.native
+    }
 }
 
 /// Makes a circuit ready, which the caller made BUSY. `worker` null: from outside.
@@ -313,7 +319,8 @@ pub(crate) unsafe fn schedule(worker: *mut Worker, circuit: *mut Circuit) {
             return;
         }
         let running = (*worker).running();
-        let goes_on = (*worker).head != (*worker).start || (!running.is_null() && !(*running).pending.is_null());
+        let goes_on =
+            (*worker).head != (*worker).start || (!running.is_null() && !(*running).pending.is_null());
         if goes_on && team.parking.parked.load(Ordering::Relaxed) > 0 && team.has_room() {
             (*worker).queue.push(circuit);
             team.wake_one();
@@ -459,7 +466,11 @@ unsafe fn pick_elsewhere(worker: *mut Worker) -> *mut Circuit {
         // keep those from outside waiting.
         (*worker).picks = (*worker).picks.wrapping_add(1);
         let outside_first = (*worker).picks % 16 == 0;
-        let mut circuit = if outside_first { team.injection.pop() } else { null_mut() };
+        let mut circuit = if outside_first {
+            team.injection.pop()
+        } else {
+            null_mut()
+        };
         if circuit.is_null() {
             circuit = (*worker).queue.pop();
         }
@@ -534,7 +545,8 @@ unsafe fn park_detached(worker: *mut Worker) -> bool {
                 Parked::Timeout => {
                     let retires = parking.leave_if(sleeper, |parked| {
                         let threads = team.threads.load(Ordering::Relaxed);
-                        let goes = threads > team.base.load(Ordering::Relaxed) && (!team.hosted || parked > 1);
+                        let goes =
+                            threads > team.base.load(Ordering::Relaxed) && (!team.hosted || parked > 1);
                         if goes {
                             team.threads.store(threads - 1, Ordering::Relaxed);
                         }
@@ -563,7 +575,9 @@ unsafe fn enlist(team: &'static Team, cache: *mut Cache) -> *mut Worker {
     }
     // SAFETY: workers are never freed; one that has left is nobody's.
     unsafe {
-        let mut worker = team.each().find(|it| LEFT == (**it).stuck_ticks.load(Ordering::Acquire));
+        let mut worker = team
+            .each()
+            .find(|it| LEFT == (**it).stuck_ticks.load(Ordering::Acquire));
         if worker.is_none() {
             let index = team.count.load(Ordering::Relaxed);
             if index as usize == WORKERS {
@@ -586,7 +600,8 @@ unsafe fn enlist(team: &'static Team, cache: *mut Cache) -> *mut Worker {
         (*worker).preempt.store(false, Ordering::Relaxed);
         (*worker).gone.store(false, Ordering::Relaxed);
         (*worker).stuck_ticks.store(0, Ordering::Relaxed);
-        team.parking.look(|_| team.threads.fetch_add(1, Ordering::Relaxed));
+        team.parking
+            .look(|_| team.threads.fetch_add(1, Ordering::Relaxed));
         worker
     }
 }
@@ -608,7 +623,8 @@ unsafe fn leave(worker: *mut Worker) {
         let _life = locked(&ENGINE.life);
         Worker::close(worker);
         if !(*worker).gone.swap(true, Ordering::Relaxed) {
-            team.parking.look(|_| team.threads.fetch_sub(1, Ordering::Relaxed));
+            team.parking
+                .look(|_| team.threads.fetch_sub(1, Ordering::Relaxed));
         }
         (*worker).stuck_ticks.store(LEFT, Ordering::Release);
     }
@@ -733,7 +749,9 @@ unsafe fn inspect(worker: *mut Worker) -> bool {
             if ticks != 0 {
                 // Not if its thread has left it meanwhile.
                 let _ =
-                    (*worker).stuck_ticks.compare_exchange(ticks, 0, Ordering::Relaxed, Ordering::Relaxed);
+                    (*worker)
+                        .stuck_ticks
+                        .compare_exchange(ticks, 0, Ordering::Relaxed, Ordering::Relaxed);
             }
             return false;
         }
@@ -783,8 +801,7 @@ fn falls_asleep(team: &Team) -> bool {
 fn watch() {
     let mut idle_ticks = 0;
     while !is_stopping() {
-        let sleeps =
-            idle_ticks > IDLE_TICKS && falls_asleep(&ENGINE.native) && falls_asleep(&ENGINE.hosted);
+        let sleeps = idle_ticks > IDLE_TICKS && falls_asleep(&ENGINE.native) && falls_asleep(&ENGINE.hosted);
         WATCHER.park(if sleeps { None } else { Some(TICK) });
         let idle = ENGINE.native.is_idle() && ENGINE.hosted.is_idle();
         idle_ticks = if idle { idle_ticks + 1 } else { 0 };

@@ -151,7 +151,11 @@ impl Worker {
     /// A worker of `team` that has no buffer yet.
     pub(crate) fn new(team: &'static Team) -> Self {
         Self {
-            context: Context { tail: null_mut(), limit: null_mut(), grow },
+            context: Context {
+                tail: null_mut(),
+                limit: null_mut(),
+                grow,
+            },
             base: null_mut(),
             end: null_mut(),
             head: null_mut(),
@@ -199,7 +203,11 @@ impl Worker {
         memory::account(signed(TRANSIT_SLOTS * SLOT));
         // SAFETY: as promised.
         unsafe {
-            (*worker).cache = if cache.is_null() { &raw mut (*worker).own_cache } else { cache };
+            (*worker).cache = if cache.is_null() {
+                &raw mut (*worker).own_cache
+            } else {
+                cache
+            };
             (*worker).renew(base, TRANSIT_SLOTS);
         }
         true
@@ -245,7 +253,9 @@ unsafe extern "C" fn grow(context: *mut Context) -> i32 {
         let room = (*worker).room();
         let mut base = (*worker).base;
         if waiting > room / 2 {
-            let Some(doubled) = room.checked_mul(2) else { return FAULT_MEMORY };
+            let Some(doubled) = room.checked_mul(2) else {
+                return FAULT_MEMORY;
+            };
             base = slots_new(doubled);
             if base.is_null() {
                 return FAULT_MEMORY;
@@ -368,7 +378,11 @@ unsafe fn yields<H: Host>(worker: *mut Worker, circuit: *mut Circuit) -> bool {
         }
         spread(worker)
             || is_stopping()
-            || if H::HOSTED { (*worker).team.is_over() } else { (*circuit).is_hosted() }
+            || if H::HOSTED {
+                (*worker).team.is_over()
+            } else {
+                (*circuit).is_hosted()
+            }
     }
 }
 
@@ -483,7 +497,9 @@ unsafe fn park_transit(worker: *mut Worker, circuit: *mut Circuit) -> bool {
             }
             memory::account_emission(bytes);
             (*parked).count = count;
-            (&raw mut (*parked).slots).cast::<Slot>().copy_from_nonoverlapping((*worker).head, count);
+            (&raw mut (*parked).slots)
+                .cast::<Slot>()
+                .copy_from_nonoverlapping((*worker).head, count);
             (*circuit).parked = parked;
             let (base, room) = ((*worker).base, (*worker).room());
             (*worker).renew(base, room);
@@ -540,9 +556,7 @@ pub(crate) unsafe fn visit<H: Host>(worker: *mut Worker, circuit: *mut Circuit) 
                 if !park_transit(worker, circuit) {
                     continue;
                 }
-                if !(*circuit).parked.is_null()
-                    || !(*circuit).pending.is_null()
-                    || !(*circuit).ingress.rest()
+                if !(*circuit).parked.is_null() || !(*circuit).pending.is_null() || !(*circuit).ingress.rest()
                 {
                     put_back(circuit);
                 }
@@ -629,7 +643,11 @@ pub(crate) unsafe fn work<H: Host>(worker: *mut Worker) -> Work {
             if H::HOSTED && (*worker).team.wants_spare() {
                 return Work::Spare;
             }
-            let circuit = if is_stopping() { null_mut() } else { scheduler::pick(worker) };
+            let circuit = if is_stopping() {
+                null_mut()
+            } else {
+                scheduler::pick(worker)
+            };
             if !circuit.is_null() {
                 let visits = (*worker).visits.load(Ordering::Relaxed);
                 (*worker).visits.store(visits + 1, Ordering::Relaxed);

@@ -133,7 +133,11 @@ enum Reached {
 unsafe fn wait_for(barrier: &Barrier, timeout_ns: i64) -> Reached {
     // SAFETY: the thread holds the interpreter.
     unsafe {
-        let deadline = if timeout_ns < 0 { i64::MAX } else { clock_now_ns().saturating_add(timeout_ns) };
+        let deadline = if timeout_ns < 0 {
+            i64::MAX
+        } else {
+            clock_now_ns().saturating_add(timeout_ns)
+        };
         loop {
             let left = deadline.saturating_sub(clock_now_ns()).clamp(0, PATIENCE_NS);
             let detached = detach();
@@ -230,10 +234,22 @@ pub(crate) unsafe fn make_type() -> Object {
         end_of_methods(),
     ]));
     let mut slots = [
-        ffi::PyType_Slot { slot: ffi::Py_tp_methods, pfunc: methods.as_mut_ptr().cast() },
-        ffi::PyType_Slot { slot: ffi::Py_tp_dealloc, pfunc: dealloc as *mut c_void },
-        ffi::PyType_Slot { slot: ffi::Py_tp_doc, pfunc: c"A circuit's part in the engine.".as_ptr() as *mut c_void },
-        ffi::PyType_Slot { slot: 0, pfunc: null_mut() },
+        ffi::PyType_Slot {
+            slot: ffi::Py_tp_methods,
+            pfunc: methods.as_mut_ptr().cast(),
+        },
+        ffi::PyType_Slot {
+            slot: ffi::Py_tp_dealloc,
+            pfunc: dealloc as *mut c_void,
+        },
+        ffi::PyType_Slot {
+            slot: ffi::Py_tp_doc,
+            pfunc: c"A circuit's part in the engine.".as_ptr() as *mut c_void,
+        },
+        ffi::PyType_Slot {
+            slot: 0,
+            pfunc: null_mut(),
+        },
     ];
     let flags = ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION;
     let mut spec = ffi::PyType_Spec {
@@ -248,4 +264,3 @@ pub(crate) unsafe fn make_type() -> Object {
     TYPE.store(made.cast(), Ordering::Relaxed);
     made
 }
-

@@ -22,7 +22,8 @@ pub(crate) type Object = *mut ffi::PyObject;
 const _: i32 = MEET;
 
 unsafe extern "C-unwind" {
-    fn PyObject_Vectorcall(callable: Object, arguments: *const Object, count: usize, names: Object) -> Object;
+    fn PyObject_Vectorcall(callable: Object, arguments: *const Object, count: usize, names: Object)
+    -> Object;
     fn PyEval_SaveThread() -> *mut ffi::PyThreadState;
     fn PyEval_RestoreThread(state: *mut ffi::PyThreadState);
 }
@@ -33,21 +34,42 @@ pub(crate) unsafe fn call_one(callable: Object, argument: Object) -> Object {
     // The place in front is the callee's to use.
     let arguments = [null_mut(), argument];
     // SAFETY: the thread holds the interpreter; the arguments live in this frame.
-    unsafe { PyObject_Vectorcall(callable, arguments.as_ptr().add(1), 1 | 1 << (usize::BITS - 1), null_mut()) }
+    unsafe {
+        PyObject_Vectorcall(
+            callable,
+            arguments.as_ptr().add(1),
+            1 | 1 << (usize::BITS - 1),
+            null_mut(),
+        )
+    }
 }
 
 /// Calls without arguments.
 pub(crate) unsafe fn call_none(callable: Object) -> Object {
     let arguments: [Object; 1] = [null_mut()];
     // SAFETY: as above.
-    unsafe { PyObject_Vectorcall(callable, arguments.as_ptr().add(1), 1 << (usize::BITS - 1), null_mut()) }
+    unsafe {
+        PyObject_Vectorcall(
+            callable,
+            arguments.as_ptr().add(1),
+            1 << (usize::BITS - 1),
+            null_mut(),
+        )
+    }
 }
 
 /// Calls with two arguments.
 pub(crate) unsafe fn call_two(callable: Object, first: Object, second: Object) -> Object {
     let arguments = [null_mut(), first, second];
     // SAFETY: as above.
-    unsafe { PyObject_Vectorcall(callable, arguments.as_ptr().add(1), 2 | 1 << (usize::BITS - 1), null_mut()) }
+    unsafe {
+        PyObject_Vectorcall(
+            callable,
+            arguments.as_ptr().add(1),
+            2 | 1 << (usize::BITS - 1),
+            null_mut(),
+        )
+    }
 }
 
 /// Gives the interpreter up.
@@ -68,6 +90,8 @@ pub(crate) struct Callables {
     pub(crate) report: AtomicPtr<ffi::PyObject>,
     /// `Lane.admit` of the object lane, of int64 and of float64: convert, or raise what is wrong.
     pub(crate) admit: [AtomicPtr<ffi::PyObject>; 3],
+    /// A Python function that does nothing.
+    pub(crate) breathe: AtomicPtr<ffi::PyObject>,
     /// `Cortex.check_process`: raises in a forked child.
     pub(crate) check_process: AtomicPtr<ffi::PyObject>,
 }
@@ -75,6 +99,7 @@ pub(crate) struct Callables {
 pub(crate) static CALLABLES: Callables = Callables {
     report: AtomicPtr::new(null_mut()),
     admit: [const { AtomicPtr::new(null_mut()) }; 3],
+    breathe: AtomicPtr::new(null_mut()),
     check_process: AtomicPtr::new(null_mut()),
 };
 
@@ -99,14 +124,21 @@ static CACHE: HostCache = HostCache(std::cell::UnsafeCell::new(Cache::new(NODES_
 /// The nodes that the calling thread, which holds the interpreter, may use.
 #[inline]
 pub(crate) fn cache() -> *mut Cache {
-    if LOCKED.load(Ordering::Relaxed) { CACHE.0.get() } else { cache_without_lock() }
+    if LOCKED.load(Ordering::Relaxed) {
+        CACHE.0.get()
+    } else {
+        cache_without_lock()
+    }
 }
 
 #[cold]
 fn cache_without_lock() -> *mut Cache {
     let worker = this_worker();
+    if worker.is_null() {
+        return null_mut();
+    }
     // SAFETY: the calling thread's worker.
-    if worker.is_null() { null_mut() } else { unsafe { (*worker).cache() } }
+    unsafe { (*worker).cache() }
 }
 
 /// Takes a reference to a pipe that may be about to go; false: it is.
@@ -184,7 +216,11 @@ impl Host for Interpreter {
             (*worker).receiver = pipe.cast();
             let receptor = (*pipe).receptor;
             if !receptor.is_null() {
-                let result = if value.is_null() { call_none(receptor) } else { call_one(receptor, value) };
+                let result = if value.is_null() {
+                    call_none(receptor)
+                } else {
+                    call_one(receptor, value)
+                };
                 if result.is_null() {
                     report(pipe.cast());
                 } else {
@@ -206,7 +242,7 @@ impl Host for Interpreter {
             }
             let value = match (*object.cast::<PipeObject>()).kind {
                 Kind::ReceptorFloat64 => ffi::PyFloat_FromDouble(f64::from_bits(bits)),
-                _ => ffi::PyLong_FromLongLong(bits.cast_signed()),
+                _ => ffi::PyLong_FromLongLong(i64::from_ne_bytes(bits.to_ne_bytes())),
             };
             if value.is_null() {
                 (*worker).receiver = object.cast();
@@ -214,7 +250,13 @@ impl Host for Interpreter {
                 (*worker).receiver = null_mut();
                 ffi::Py_DECREF(object);
             } else {
-                Self::receive(worker, Slot { pipe: object as u64, bits: value as u64 });
+                Self::receive(
+                    worker,
+                    Slot {
+                        pipe: object as u64,
+                        bits: value as u64,
+                    },
+                );
             }
         }
     }
@@ -227,9 +269,19 @@ impl Host for Interpreter {
         }
     }
 
+    /// By running a Python function that does nothing, at whose start the interpreter hands its lock over if it was
+    /// asked to. Giving the lock up and taking it back would not do: who waits for it asks only after 5 ms in which it
+    /// was held without a break, and is hardly ever fast enough to get it otherwise.
     fn breathe() {
         // SAFETY: the thread holds the interpreter.
-        unsafe { PyEval_RestoreThread(PyEval_SaveThread()) }
+        unsafe {
+            let result = call_none(CALLABLES.breathe.load(Ordering::Acquire));
+            if result.is_null() {
+                ffi::PyErr_Clear(); // an exception that somebody has sent to this thread
+            } else {
+                ffi::Py_DECREF(result);
+            }
+        }
     }
 
     fn detach() -> *mut c_void {

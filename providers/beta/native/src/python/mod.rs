@@ -30,12 +30,19 @@ pub(crate) mod _engine {
 
     /// Give the engine what it calls; before anything else.
     #[pyfunction]
-    fn setup(report: Py<PyAny>, admit: [Py<PyAny>; 3], check_process: Py<PyAny>, locked: bool) {
+    fn setup(
+        report: Py<PyAny>,
+        admit: [Py<PyAny>; 3],
+        check_process: Py<PyAny>,
+        breathe: Py<PyAny>,
+        locked: bool,
+    ) {
         Callables::set(&CALLABLES.report, report.as_ptr());
         for (place, callable) in CALLABLES.admit.iter().zip(&admit) {
             Callables::set(place, callable.as_ptr());
         }
         Callables::set(&CALLABLES.check_process, check_process.as_ptr());
+        Callables::set(&CALLABLES.breathe, breathe.as_ptr());
         LOCKED.store(locked, Ordering::Relaxed);
     }
 
@@ -45,7 +52,9 @@ pub(crate) mod _engine {
         match engine::start(cores) {
             Started::Yes => Ok(true),
             Started::Forked => Ok(false),
-            Started::Memory => Err(PyMemoryError::new_err("provider 'beta': no thread can be started")),
+            Started::Memory => Err(PyMemoryError::new_err(
+                "provider 'beta': no thread can be started",
+            )),
         }
     }
 
@@ -113,7 +122,14 @@ pub(crate) mod _engine {
                 None
             }
         };
-        Some((pipe, fault.kernel, fault.circuit_name, fault.pipe_name, fault.code, fault.count))
+        Some((
+            pipe,
+            fault.kernel,
+            fault.circuit_name,
+            fault.pipe_name,
+            fault.code,
+            fault.count,
+        ))
     }
 
     /// The circuit that the calling thread runs, or None.
@@ -126,7 +142,11 @@ pub(crate) mod _engine {
         // SAFETY: the calling thread's worker; what receives is alive.
         unsafe {
             let receiver: *mut PipeObject = (*worker).receiver.cast();
-            if receiver.is_null() { None } else { Bound::from_borrowed_ptr_or_opt(py, (*receiver).circuit()).map(Bound::unbind) }
+            if receiver.is_null() {
+                None
+            } else {
+                Bound::from_borrowed_ptr_or_opt(py, (*receiver).circuit()).map(Bound::unbind)
+            }
         }
     }
 
@@ -147,7 +167,11 @@ pub(crate) mod _engine {
             } else {
                 std::ptr::null_mut()
             });
-            let result = if result == Work::Spare { ffi::Py_True() } else { ffi::Py_False() };
+            let result = if result == Work::Spare {
+                ffi::Py_True()
+            } else {
+                ffi::Py_False()
+            };
             ffi::Py_INCREF(result);
             result
         }

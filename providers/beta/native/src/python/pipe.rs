@@ -108,7 +108,11 @@ unsafe fn give(pipe: *mut PipeObject, slot: Slot) -> Admitted {
         let worker = this_worker();
         let circuit = (*pipe).native;
         if !worker.is_null() && (*worker).running() == circuit {
-            if push(worker, slot) { Admitted::Yes } else { Admitted::Memory }
+            if push(worker, slot) {
+                Admitted::Yes
+            } else {
+                Admitted::Memory
+            }
         } else {
             admit(worker, cache(), circuit, slot)
         }
@@ -130,7 +134,13 @@ unsafe extern "C-unwind" fn emit(object: Object, value: Object) -> Object {
         }
         ffi::Py_INCREF(value);
         ffi::Py_INCREF(object);
-        let admitted = give(pipe, Slot { pipe: object as u64, bits: value as u64 });
+        let admitted = give(
+            pipe,
+            Slot {
+                pipe: object as u64,
+                bits: value as u64,
+            },
+        );
         if admitted != Admitted::Yes {
             return not_admitted(object, value, admitted);
         }
@@ -145,7 +155,11 @@ unsafe fn not_admitted(object: Object, value: Object, admitted: Admitted) -> Obj
     unsafe {
         ffi::Py_DECREF(value);
         ffi::Py_DECREF(object);
-        if admitted == Admitted::Memory { ffi::PyErr_NoMemory() } else { none() }
+        if admitted == Admitted::Memory {
+            ffi::PyErr_NoMemory()
+        } else {
+            none()
+        }
     }
 }
 
@@ -168,7 +182,10 @@ unsafe fn emit_scalar(pipe: *mut PipeObject, value: Object) -> Object {
             }
         };
         if !plain {
-            owned = call_one(CALLABLES.admit[1 + usize::from(is_float)].load(Ordering::Acquire), value);
+            owned = call_one(
+                CALLABLES.admit[1 + usize::from(is_float)].load(Ordering::Acquire),
+                value,
+            );
             if owned.is_null() {
                 return owned;
             }
@@ -182,8 +199,11 @@ unsafe fn emit_scalar(pipe: *mut PipeObject, value: Object) -> Object {
             return refuse_forked();
         }
         if matches!(kind, Kind::KernelInt64 | Kind::KernelFloat64) {
-            let bits =
-                if is_float { ffi::PyFloat_AS_DOUBLE(exact).to_bits() } else { number.cast_unsigned() };
+            let bits = if is_float {
+                ffi::PyFloat_AS_DOUBLE(exact).to_bits()
+            } else {
+                u64::from_ne_bytes(number.to_ne_bytes())
+            };
             ffi::Py_XDECREF(owned);
             let handle = (*pipe).handle.load(Ordering::Relaxed);
             return match give(pipe, Slot { pipe: handle, bits }) {
@@ -196,7 +216,13 @@ unsafe fn emit_scalar(pipe: *mut PipeObject, value: Object) -> Object {
         }
         let object: Object = pipe.cast();
         ffi::Py_INCREF(object);
-        match give(pipe, Slot { pipe: object as u64, bits: exact as u64 }) {
+        match give(
+            pipe,
+            Slot {
+                pipe: object as u64,
+                bits: exact as u64,
+            },
+        ) {
             Admitted::Yes => none(),
             other => not_admitted(object, exact, other),
         }
@@ -211,11 +237,21 @@ unsafe extern "C-unwind" fn submit(object: Object, _unused: Object) -> Object {
             return refuse_forked();
         }
         ffi::Py_INCREF(object);
-        match give(object.cast(), Slot { pipe: object as u64, bits: 0 }) {
+        match give(
+            object.cast(),
+            Slot {
+                pipe: object as u64,
+                bits: 0,
+            },
+        ) {
             Admitted::Yes => none(),
             other => {
                 ffi::Py_DECREF(object);
-                if other == Admitted::Memory { ffi::PyErr_NoMemory() } else { none() }
+                if other == Admitted::Memory {
+                    ffi::PyErr_NoMemory()
+                } else {
+                    none()
+                }
             }
         }
     }
@@ -228,13 +264,20 @@ unsafe extern "C-unwind" fn handle(object: Object, _unused: Object) -> Object {
     unsafe {
         let mut handle = (*pipe).handle.load(Ordering::Acquire);
         if handle == 0 && matches!((*pipe).kind, Kind::ReceptorInt64 | Kind::ReceptorFloat64) {
-            let making =
-                Making { kernel: None, object: object.cast(), name: (*pipe).number, state: &[], own: 0 };
+            let making = Making {
+                kernel: None,
+                object: object.cast(),
+                name: (*pipe).number,
+                state: &[],
+                own: 0,
+            };
             handle = pipe_new((*pipe).native, &making);
             if handle == 0 {
                 return ffi::PyErr_NoMemory();
             }
-            let first = (*pipe).handle.compare_exchange(0, handle, Ordering::AcqRel, Ordering::Acquire);
+            let first = (*pipe)
+                .handle
+                .compare_exchange(0, handle, Ordering::AcqRel, Ordering::Acquire);
             if let Err(other) = first {
                 pipe_drop(cache(), handle);
                 handle = other;
@@ -343,7 +386,10 @@ unsafe extern "C" fn buffer(object: Object, view: *mut ffi::Py_buffer, flags: c_
     // SAFETY: the view holds the pipe, which holds its state.
     unsafe {
         if !matches!((*pipe).kind, Kind::KernelInt64 | Kind::KernelFloat64) {
-            ffi::PyErr_SetString(ffi::PyExc_BufferError, c"a pipe without a kernel has no state".as_ptr());
+            ffi::PyErr_SetString(
+                ffi::PyExc_BufferError,
+                c"a pipe without a kernel has no state".as_ptr(),
+            );
             (*view).obj = null_mut();
             return -1;
         }
@@ -464,12 +510,17 @@ pub(crate) unsafe extern "C-unwind" fn kernel_pipe(
         if pipe.is_null() {
             return null_mut();
         }
-        (*pipe).kind = if kind == 4 { Kind::KernelFloat64 } else { Kind::KernelInt64 };
+        (*pipe).kind = if kind == 4 {
+            Kind::KernelFloat64
+        } else {
+            Kind::KernelInt64
+        };
         (*pipe).number = making.name;
         (*pipe).size = size as u64;
-        for (place, held) in
-            [(&raw mut (*pipe).receptor, *arguments.add(5)), (&raw mut (*pipe).targets, *arguments.add(9))]
-        {
+        for (place, held) in [
+            (&raw mut (*pipe).receptor, *arguments.add(5)),
+            (&raw mut (*pipe).targets, *arguments.add(9)),
+        ] {
             if held != ffi::Py_None() {
                 ffi::Py_INCREF(held);
                 *place = held;
@@ -543,7 +594,12 @@ const fn member(name: &'static std::ffi::CStr, kind: c_int, offset: usize, flags
 pub(crate) type One = unsafe extern "C-unwind" fn(Object, Object) -> Object;
 pub(crate) type Many = unsafe extern "C-unwind" fn(Object, *const Object, ffi::Py_ssize_t) -> Object;
 
-pub(crate) fn method(name: &'static std::ffi::CStr, function: One, flags: c_int, doc: &'static std::ffi::CStr) -> ffi::PyMethodDef {
+pub(crate) fn method(
+    name: &'static std::ffi::CStr,
+    function: One,
+    flags: c_int,
+    doc: &'static std::ffi::CStr,
+) -> ffi::PyMethodDef {
     ffi::PyMethodDef {
         ml_name: name.as_ptr(),
         ml_meth: ffi::PyMethodDefPointer {
@@ -555,7 +611,11 @@ pub(crate) fn method(name: &'static std::ffi::CStr, function: One, flags: c_int,
     }
 }
 
-pub(crate) fn function(name: &'static std::ffi::CStr, function: Many, doc: &'static std::ffi::CStr) -> ffi::PyMethodDef {
+pub(crate) fn function(
+    name: &'static std::ffi::CStr,
+    function: Many,
+    doc: &'static std::ffi::CStr,
+) -> ffi::PyMethodDef {
     ffi::PyMethodDef {
         ml_name: name.as_ptr(),
         ml_meth: ffi::PyMethodDefPointer {
@@ -580,27 +640,74 @@ pub(crate) unsafe fn make_type() -> Object {
         member(c"_circuit", OBJECT, offset_of!(PipeObject, circuit), 0),
         member(c"_name", OBJECT, offset_of!(PipeObject, name), 0),
         member(c"_subject", OBJECT, offset_of!(PipeObject, subject), 0),
-        member(c"_receive", OBJECT, offset_of!(PipeObject, receptor), ffi::Py_READONLY),
+        member(
+            c"_receive",
+            OBJECT,
+            offset_of!(PipeObject, receptor),
+            ffi::Py_READONLY,
+        ),
         member(c"_targets", OBJECT, offset_of!(PipeObject, targets), 0),
-        member(c"__weaklistoffset__", ffi::Py_T_PYSSIZET, offset_of!(PipeObject, weak), ffi::Py_READONLY),
+        member(
+            c"__weaklistoffset__",
+            ffi::Py_T_PYSSIZET,
+            offset_of!(PipeObject, weak),
+            ffi::Py_READONLY,
+        ),
         ffi::PyMemberDef::default(),
     ]));
     let methods = Box::leak(Box::new([
         method(c"emit", emit, ffi::METH_O, c"See `substrates.Pipe.emit`."),
-        method(c"_submit", submit, ffi::METH_NOARGS, c"Have the receptor called without a value, in its turn."),
-        method(c"_handle", handle, ffi::METH_NOARGS, c"Return the handle by which kernels emit to this pipe."),
+        method(
+            c"_submit",
+            submit,
+            ffi::METH_NOARGS,
+            c"Have the receptor called without a value, in its turn.",
+        ),
+        method(
+            c"_handle",
+            handle,
+            ffi::METH_NOARGS,
+            c"Return the handle by which kernels emit to this pipe.",
+        ),
         end_of_methods(),
     ]));
     let mut slots = [
-        ffi::PyType_Slot { slot: ffi::Py_tp_members, pfunc: members.as_mut_ptr().cast() },
-        ffi::PyType_Slot { slot: ffi::Py_tp_methods, pfunc: methods.as_mut_ptr().cast() },
-        ffi::PyType_Slot { slot: ffi::Py_tp_dealloc, pfunc: dealloc as *mut c_void },
-        ffi::PyType_Slot { slot: ffi::Py_tp_traverse, pfunc: traverse as *mut c_void },
-        ffi::PyType_Slot { slot: ffi::Py_tp_clear, pfunc: clear as *mut c_void },
-        ffi::PyType_Slot { slot: ffi::Py_tp_finalize, pfunc: finalize as *mut c_void },
-        ffi::PyType_Slot { slot: ffi::Py_bf_getbuffer, pfunc: buffer as *mut c_void },
-        ffi::PyType_Slot { slot: ffi::Py_tp_doc, pfunc: c"What all pipes of beta are made of.".as_ptr() as *mut c_void },
-        ffi::PyType_Slot { slot: 0, pfunc: null_mut() },
+        ffi::PyType_Slot {
+            slot: ffi::Py_tp_members,
+            pfunc: members.as_mut_ptr().cast(),
+        },
+        ffi::PyType_Slot {
+            slot: ffi::Py_tp_methods,
+            pfunc: methods.as_mut_ptr().cast(),
+        },
+        ffi::PyType_Slot {
+            slot: ffi::Py_tp_dealloc,
+            pfunc: dealloc as *mut c_void,
+        },
+        ffi::PyType_Slot {
+            slot: ffi::Py_tp_traverse,
+            pfunc: traverse as *mut c_void,
+        },
+        ffi::PyType_Slot {
+            slot: ffi::Py_tp_clear,
+            pfunc: clear as *mut c_void,
+        },
+        ffi::PyType_Slot {
+            slot: ffi::Py_tp_finalize,
+            pfunc: finalize as *mut c_void,
+        },
+        ffi::PyType_Slot {
+            slot: ffi::Py_bf_getbuffer,
+            pfunc: buffer as *mut c_void,
+        },
+        ffi::PyType_Slot {
+            slot: ffi::Py_tp_doc,
+            pfunc: c"What all pipes of beta are made of.".as_ptr() as *mut c_void,
+        },
+        ffi::PyType_Slot {
+            slot: 0,
+            pfunc: null_mut(),
+        },
     ];
     let flags = ffi::Py_TPFLAGS_DEFAULT
         | ffi::Py_TPFLAGS_BASETYPE
