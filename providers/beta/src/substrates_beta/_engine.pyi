@@ -19,8 +19,8 @@ class Pipe:
         """Have the receptor called without a value, in its turn."""
     def _handle(self) -> int:
         """Return the handle by which kernels emit to this pipe."""
-    def __buffer__(self, flags: int, /) -> memoryview:
-        """The state's memory."""
+    def _memory(self) -> memoryview:
+        """Return the memory of the kernel's state, writable."""
 
 @final
 class Circuit:

@@ -1,6 +1,6 @@
 """Circuits of beta: a handle of the native circuit, which is made with the first pipe or job.
 
-A circuit has one native queue for all its receivers, whichever lane they are of. As long as all are kernels it
+A circuit has one native queue for all its receivers, whichever lane they are of. While all are kernels it
 is run by workers that know nothing of Python; with the first Python receptor it becomes one that only threads
 run which hold the interpreter.
 """

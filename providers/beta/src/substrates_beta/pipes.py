@@ -102,11 +102,11 @@ class KernelPipe(Pipe):
         kernel: Kernel[Any] | None = self._receive
         if kernel is None:
             return super().state
-        return kernel.state_type(memoryview(self).cast("B"), self)
+        return kernel.state_type(self._memory(), self)
 
     def _link(self, field: Field, target: Any) -> None:
         own: Any = None if target is None else checked_target(self, field, target, "pipe")
-        cells = memoryview(self).cast("Q")
+        cells = self._memory().cast("Q")
         cells[field.index] = 0 if own is None else own._handle()
         held = {cells[other.index] for other in self._fields() if other.is_pipe}
         pipes = {
@@ -117,7 +117,7 @@ class KernelPipe(Pipe):
         self._targets = tuple(pipes.values()) or None
 
     def _linked(self, field: Field) -> Pipe | None:
-        handle = memoryview(self).cast("Q")[field.index]
+        handle = self._memory().cast("Q")[field.index]
         if handle == self._handle():
             return self
         return next((pipe for pipe in _kept(self._targets) if pipe._handle() == handle), None)
@@ -192,7 +192,7 @@ def kernel_pipe(circuit: Circuit, name: Name | None, binding: Binding[Any]) -> K
         circuit, name, kernel, address, kernel.lane, state, own if own < _BITS else 0, targets, cell, target
     )
     if own >= _BITS:
-        memory = memoryview(pipe).cast("Q")
+        memory = pipe._memory().cast("Q")
         for index in range(len(memory)):
             if own >> index & 1:
                 memory[index] = pipe._handle()

@@ -287,6 +287,12 @@ unsafe extern "C-unwind" fn handle(object: Object, _unused: Object) -> Object {
     }
 }
 
+/// The state's memory, as a view that holds the pipe.
+unsafe extern "C-unwind" fn memory(object: Object, _unused: Object) -> Object {
+    // SAFETY: a method of this type.
+    unsafe { ffi::PyMemoryView_FromObject(object) }
+}
+
 unsafe extern "C" fn traverse(object: Object, visit: ffi::visitproc, argument: *mut c_void) -> c_int {
     let pipe: *mut PipeObject = object.cast();
     // SAFETY: called by the garbage collector.
@@ -668,6 +674,12 @@ pub(crate) unsafe fn make_type() -> Object {
             handle,
             ffi::METH_NOARGS,
             c"Return the handle by which kernels emit to this pipe.",
+        ),
+        method(
+            c"_memory",
+            memory,
+            ffi::METH_NOARGS,
+            c"Return the memory of the kernel's state, writable.",
         ),
         end_of_methods(),
     ]));
