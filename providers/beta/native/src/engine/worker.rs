@@ -535,6 +535,48 @@ unsafe fn resume_transit(worker: *mut Worker, circuit: *mut Circuit) -> bool {
     }
 }
 
+/// Puts a circuit back as it is, or lets it rest if the last value was delivered; false: no memory, go on.
+unsafe fn leave(worker: *mut Worker, circuit: *mut Circuit) -> bool {
+    // SAFETY: the caller's worker, which runs the circuit.
+    unsafe {
+        if !park_transit(worker, circuit) {
+            return false;
+        }
+        if !(*circuit).parked.is_null() || !(*circuit).pending.is_null() || !(*circuit).ingress.rest() {
+            put_back(circuit);
+        }
+        true
+    }
+}
+
+/// Whether workers of this kind can call the receiver of a slot; not of a command.
+#[inline(always)]
+fn callable<H: Host>(receiver: u64) -> bool {
+    is_handle(receiver) || (H::HOSTED && receiver != 0)
+}
+
+/// Begins with a value from outside, with the transit empty: it becomes transit, or is delivered to an object.
+#[inline(always)]
+unsafe fn begin<H: Host>(worker: *mut Worker, circuit: *mut Circuit, handle: u64, bits: u64) {
+    // SAFETY: the caller's worker, which runs the circuit; the slot is the caller's.
+    unsafe {
+        let base = (*worker).base;
+        (*worker).head = base;
+        (*worker).start = base;
+        (*worker).context.tail = base;
+        if H::HOSTED {
+            (*circuit).timed.store(false, Ordering::Relaxed);
+        }
+        if !is_handle(handle) {
+            H::receive(worker, Slot { pipe: handle, bits });
+        } else if is_pipe(pipe_of(handle), handle) {
+            (*base).pipe = handle;
+            (*base).bits = bits;
+            (*worker).context.tail = base.add(1);
+        }
+    }
+}
+
 /// Runs a circuit until nothing is left, or its time slice is over.
 ///
 /// # Safety
@@ -553,14 +595,16 @@ pub(crate) unsafe fn visit<H: Host>(worker: *mut Worker, circuit: *mut Circuit) 
         }
         loop {
             if (*worker).head != (*worker).context.tail && !drain::<H>(worker, circuit) {
-                if !park_transit(worker, circuit) {
-                    continue;
+                if leave(worker, circuit) {
+                    return;
                 }
-                if !(*circuit).parked.is_null() || !(*circuit).pending.is_null() || !(*circuit).ingress.rest()
-                {
-                    put_back(circuit);
+                continue;
+            }
+            if (*worker).preempt.load(Ordering::Relaxed) {
+                if yields::<H>(worker, circuit) && leave(worker, circuit) {
+                    return;
                 }
-                return;
+                continue; // the host may have emitted something
             }
             let mut node: *mut Node = (*circuit).pending;
             if node.is_null() {
@@ -573,51 +617,34 @@ pub(crate) unsafe fn visit<H: Host>(worker: *mut Worker, circuit: *mut Circuit) 
                 }
                 (*circuit).pending = node;
             }
-            if (*worker).preempt.load(Ordering::Relaxed) && yields::<H>(worker, circuit) {
-                put_back(circuit);
-                return;
-            }
             let handle = (*node).slot.pipe;
             let bits = (*node).slot.bits;
-            if !H::HOSTED && handle != 0 && !is_handle(handle) {
+            if handle != 0 && !callable::<H>(handle) {
                 put_back(circuit);
                 return;
             }
             (*circuit).pending = (*node).next;
             memory::node_give((*worker).cache, node);
-            if H::HOSTED {
-                (*circuit).timed.store(false, Ordering::Relaxed);
+            if handle != 0 {
+                begin::<H>(worker, circuit, handle, bits);
+                continue;
             }
-            if is_handle(handle) {
-                if is_pipe(pipe_of(handle), handle) {
-                    let base = (*worker).base;
-                    (*base).pipe = handle;
-                    (*base).bits = bits;
-                    (*worker).head = base;
-                    (*worker).start = base;
-                    (*worker).context.tail = base.add(1);
-                }
-            } else if handle != 0 {
-                let base = (*worker).base;
-                (*worker).head = base;
-                (*worker).start = base;
-                (*worker).context.tail = base;
-                H::receive(worker, Slot { pipe: handle, bits });
-            } else {
-                match bits & COMMAND_MASK {
-                    COMMAND_CLOSE => {
-                        if circuit_end((*worker).cache, circuit, H::release) {
-                            circuit_release(circuit);
-                        }
-                        return;
-                    }
-                    COMMAND_RELEASE => {
-                        circuit_end((*worker).cache, circuit, H::release);
+            match bits & COMMAND_MASK {
+                COMMAND_CLOSE => {
+                    // From here on the host emits from outside, that is, to nobody.
+                    (*worker).circuit.store(null_mut(), Ordering::Relaxed);
+                    if circuit_end((*worker).cache, circuit, H::release) {
                         circuit_release(circuit);
-                        return;
                     }
-                    _ => run_command(bits, H::release),
+                    return;
                 }
+                COMMAND_RELEASE => {
+                    (*worker).circuit.store(null_mut(), Ordering::Relaxed);
+                    circuit_end((*worker).cache, circuit, H::release);
+                    circuit_release(circuit);
+                    return;
+                }
+                _ => run_command(bits, H::release),
             }
         }
     }
