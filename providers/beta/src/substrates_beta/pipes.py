@@ -42,12 +42,6 @@ class Pipe(_engine.Pipe, BasePipe):
 
     _circuit: Circuit
 
-    def __copy__(self) -> Pipe:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Pipe:
-        return self
-
 
 class ReceptorPipe(Pipe):
     """A pipe to a Python callable."""
