@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -35,6 +35,68 @@ class _Amount(click.FloatRange):
         if not math.isfinite(amount):
             self.fail(f"{value} is not a finite number.", param, context)
         return amount
+
+
+def _all_of(options: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    """Return what gives a command `options`, in that order."""
+
+    def decorate(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+SIZE: Final = (
+    click.option(
+        "--circuits", type=click.IntRange(min=1), metavar="N", help="Circuits in all.  [default: 1_000_000]"
+    ),
+    click.option(
+        "--burst",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Deliveries of a circuit to itself before it hands off.  [default: 32_000]",
+    ),
+    click.option(
+        "--tokens",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Chains, each with one token under way.  [default: the usable processors]",
+    ),
+)
+"""How large a showcase is."""
+MANNER: Final = (
+    click.option(
+        "--receptor",
+        type=click.Choice(["kernel", "python"]),
+        help="What receives.  [default: kernel where the provider runs kernels natively, else python]",
+    ),
+    click.option(
+        "--floor/--no-floor", default=True, help="Measure the floors in C before and after.  [default: floor]"
+    ),
+    click.option(
+        "--stall",
+        type=_Amount(),
+        default=60,
+        show_default="60",
+        metavar="S",
+        help="Give a round up after so many seconds without any progress.",
+    ),
+)
+"""How a showcase is measured."""
+KEPT: Final = (
+    click.option(
+        "--results",
+        type=click.Path(path_type=Path),
+        default=Path("results"),
+        show_default=True,
+        metavar="DIR",
+        help="Where the folder with the evidence is made.",
+    ),
+    click.option("--json", "json_to", metavar="FILE|-", help=JSON_HELP),
+)
+"""Where the figures of a measurement go."""
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -83,21 +145,7 @@ def providers(json_to: str | None) -> None:
 @click.option(
     "--provider", metavar="NAME", help=f"Which one to measure; default: ${spi.VARIABLE}, else the only one."
 )
-@click.option(
-    "--circuits", type=click.IntRange(min=1), metavar="N", help="Circuits in all.  [default: 1_000_000]"
-)
-@click.option(
-    "--burst",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Deliveries of a circuit to itself before it hands off.  [default: 32_000]",
-)
-@click.option(
-    "--tokens",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Chains, each with one token under way.  [default: the usable processors]",
-)
+@_all_of(SIZE)
 @click.option(
     "--minutes",
     type=_Amount(),
@@ -123,31 +171,8 @@ def providers(json_to: str | None) -> None:
     metavar="N",
     help="Runs, one after the other, each in a process of its own.",
 )
-@click.option(
-    "--receptor",
-    type=click.Choice(["kernel", "python"]),
-    help="What receives.  [default: kernel where the provider runs kernels natively, else python]",
-)
-@click.option(
-    "--floor/--no-floor", default=True, help="Measure the floors in C before and after.  [default: floor]"
-)
-@click.option(
-    "--results",
-    type=click.Path(path_type=Path),
-    default=Path("results"),
-    show_default=True,
-    metavar="DIR",
-    help="Where the folder with the evidence is made.",
-)
-@click.option("--json", "json_to", metavar="FILE|-", help=JSON_HELP)
-@click.option(
-    "--stall",
-    type=_Amount(),
-    default=60,
-    show_default="60",
-    metavar="S",
-    help="Give a round up after so many seconds without any progress.",
-)
+@_all_of(MANNER)
+@_all_of(KEPT)
 @click.pass_context
 def showcase(context: click.Context, /, **options: Any) -> None:
     """A relay race of a million circuits, verified.

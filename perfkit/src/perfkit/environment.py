@@ -20,7 +20,7 @@ from substrates import Cortex, spi
 
 from . import machine
 
-__all__ = ["describe", "source"]
+__all__ = ["describe", "source", "surroundings"]
 
 REQUIREMENT: Final = re.compile(r"(?P<name>[\w.-]+)\s*(\[(?P<extras>[^]]*)\])?")
 EXTRA: Final = re.compile(r"""\bextra\s*==\s*['"](?P<name>[^'"]+)['"]""")
@@ -28,6 +28,19 @@ EXTRA: Final = re.compile(r"""\bextra\s*==\s*['"](?P<name>[^'"]+)['"]""")
 
 def describe(provider: spi.Provider, cortex: Cortex) -> dict[str, Any]:
     """Return the environment of a measurement for JSON; unknown is None."""
+    return surroundings(provider.name) | {
+        "provider": {
+            "name": provider.name,
+            "version": provider.version,
+            "capabilities": sorted(provider.capabilities),
+            "facts": _plain(_or_none(provider.facts)),
+            "runtime": _plain(_or_none(cortex.facts)),
+        }
+    }
+
+
+def surroundings(*providers: str) -> dict[str, Any]:
+    """Return what a measurement of `providers` has around it for JSON; unknown is None."""
     memory = psutil.virtual_memory()
     frequency = _or_none(psutil.cpu_freq)
     return {
@@ -59,14 +72,7 @@ def describe(provider: spi.Provider, cortex: Cortex) -> dict[str, Any]:
             "free_threaded_build": bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
             "gil": getattr(sys, "_is_gil_enabled", lambda: True)(),
         },
-        "provider": {
-            "name": provider.name,
-            "version": provider.version,
-            "capabilities": sorted(provider.capabilities),
-            "facts": _plain(_or_none(provider.facts)),
-            "runtime": _plain(_or_none(cortex.facts)),
-        },
-        "distributions": _distributions(provider.name),
+        "distributions": _distributions(*providers),
         "variables": {
             key: value for key, value in sorted(os.environ.items()) if key.startswith("SUBSTRATES_")
         },
@@ -95,10 +101,10 @@ def source() -> dict[str, Any]:
     }
 
 
-def _distributions(provider: str) -> dict[str, Any]:
-    """Return the distributions involved: ours, the provider's, and all that those need."""
+def _distributions(*providers: str) -> dict[str, Any]:
+    """Return the distributions involved: ours, the providers', and all that those need."""
     wanted = ["substrates-perfkit"]
-    wanted += [listing.distribution for listing in spi.installed() if listing.name == provider]
+    wanted += [listing.distribution for listing in spi.installed() if listing.name in providers]
     found: dict[str, Any] = {}
     seen: set[str] = set()
     while wanted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Final
@@ -12,7 +13,7 @@ from .. import machine
 from ..errors import Refusal
 from ..tables import bytes_text
 
-__all__ = ["Asked", "Parameters", "resolve"]
+__all__ = ["Asked", "Parameters", "arguments", "resolve"]
 
 FULL: Final = {"circuits": 1_000_000, "burst": 32_000, "minutes": 5.0}
 """The seed document's size."""
@@ -28,6 +29,10 @@ BYTES: Final = {"native": 1_024, "kernel": 3_072, "python": 2_560}
 """Bytes per circuit that a population is taken to need: engine, Python objects and this bench's lists. Native
 engines must do with 800; measured on reference: 2,100 with a kernel run as Python, 1,300 with a Python
 receptor."""
+PASSED_ON: Final = (
+    "provider", "circuits", "burst", "tokens", "minutes", "rounds", "warmup", "receptor", "results", "stall",
+)  # fmt: skip
+"""The options of the command that a process of its own gets with their values."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +155,13 @@ def resolve(asked: Asked, provider: Provider) -> Parameters:
         stall_s=asked.stall_s,
         smaller=smaller,
     )
+
+
+def arguments(options: Mapping[str, Any]) -> list[str]:
+    """Return the arguments of `perfkit showcase` for `options`, by their names; what is None is left out."""
+    given = {key: options[key] for key in PASSED_ON if options.get(key) is not None}
+    words = [word for key, value in given.items() for word in (f"--{key}", str(value))]
+    return words if options["floor"] else [*words, "--no-floor"]
 
 
 def _plain(number: float) -> str:

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from ..children import finish
 from ..console import Console
-from ..errors import INTERRUPTED
 from ..rounds import ENDS
 from ..tables import rate_text, table
 from . import report
+from .parameters import arguments
 
 __all__ = ["repeated"]
-
-PASSED_ON: Final = (
-    "provider", "circuits", "burst", "tokens", "minutes", "rounds", "warmup", "receptor", "results", "stall",
-)  # fmt: skip
-
-PATIENCE_S: Final = 5.0
-"""How long an interrupted child has to keep its evidence before it is interrupted by hand."""
 
 
 def repeated(options: Mapping[str, Any], console: Console, deliver: Callable[[dict[str, Any]], None]) -> int:
@@ -32,19 +25,14 @@ def repeated(options: Mapping[str, Any], console: Console, deliver: Callable[[di
 
     A run that fails or is interrupted is the last.
     """
-    command = [sys.executable, "-m", "perfkit", "showcase"]
-    for key in PASSED_ON:
-        if options[key] is not None:
-            command += [f"--{key}", str(options[key])]
-    if not options["floor"]:
-        command.append("--no-floor")
+    command = [sys.executable, "-m", "perfkit", "showcase", *arguments(options)]
     runs: list[dict[str, Any]] = []
     status = 0
     with tempfile.TemporaryDirectory() as scratch:
         for number in range(1, options["repeat"] + 1):
             console.say(f"run {number} of {options['repeat']}")
             file = Path(scratch) / f"{number}.json"
-            status = _run([*command, "--json", str(file)], console)
+            status = finish(subprocess.Popen([*command, "--json", str(file)], stdout=console.results))
             if file.exists() and file.stat().st_size:
                 runs.append(json.loads(file.read_text(encoding="utf-8")))
             console.say()
@@ -56,23 +44,6 @@ def repeated(options: Mapping[str, Any], console: Console, deliver: Callable[[di
             console.say(text)
     deliver({"schema": report.SCHEMA, "workload": "showcase", "runs": runs})
     return status
-
-
-def _run(command: list[str], console: Console) -> int:
-    """Run a child that writes where this process does.
-
-    Ctrl-C on a terminal reaches the child too; a signal to this process alone does not, and is passed on.
-    """
-    child = subprocess.Popen(command, stdout=console.results)
-    try:
-        return child.wait()
-    except KeyboardInterrupt:
-        try:
-            child.wait(PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            child.send_signal(signal.SIGINT)
-            child.wait()
-        return INTERRUPTED
 
 
 def _tables(runs: list[dict[str, Any]]) -> list[str]:

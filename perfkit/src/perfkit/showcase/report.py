@@ -35,6 +35,7 @@ __all__ = [
     "opening",
     "rows",
     "summary",
+    "work_text",
 ]
 
 SCHEMA: Final = 1
@@ -60,17 +61,21 @@ def opening(record: Record) -> Iterator[str]:
     announcement = parameters.announcement()
     if announcement is not None:
         yield f"showcase on {record.provider}, {announcement}"
-    length = many_text(parameters.rounds, "round") if parameters.rounds else f"{parameters.minutes:g} minutes"
     kind = "kernel" if parameters.native else "kernel (as Python)"
     if parameters.receptor == "python":
         kind = "Python"
-    yield (
-        f"showcase on {record.provider} {record.version}: {many_text(parameters.circuits, 'circuit')} in"
-        f" {many_text(parameters.tokens, 'chain')}, burst {parameters.burst:,}, {kind} receptors,"
-        f" {many_text(parameters.warmup, 'warm-up round')}, then {length},"
-        f" on {many_text(record.cores, 'usable processor')}"
-    )
+    yield f"showcase on {record.provider} {record.version}: {work_text(parameters, kind, record.cores)}"
     yield f"evidence: {record.evidence}"
+
+
+def work_text(parameters: Parameters, kind: str, cores: int) -> str:
+    """Return what is run, with receptors of that `kind`, on how many usable processors."""
+    length = many_text(parameters.rounds, "round") if parameters.rounds else f"{parameters.minutes:g} minutes"
+    return (
+        f"{many_text(parameters.circuits, 'circuit')} in {many_text(parameters.tokens, 'chain')}, burst"
+        f" {parameters.burst:,}, {kind} receptors, {many_text(parameters.warmup, 'warm-up round')}, then"
+        f" {length}, on {many_text(cores, 'usable processor')}"
+    )
 
 
 def floor_line(floor: Floor) -> str:
