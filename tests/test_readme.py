@@ -30,6 +30,9 @@ SMALL = {
     "uv run perfkit showcase --provider alpha": "--circuits 1000 --burst 100 --rounds 1 --warmup 0",
     "uv run perfkit showcase --provider alpha --rounds 3 --burst 1": "--circuits 1000",
     "uv run perfkit showcase --provider reference": "--circuits 100 --burst 10 --rounds 1 --warmup 0",
+    "uv run perfkit compare --workload showcase --providers alpha,reference": (
+        "--circuits 100 --burst 10 --rounds 1 --warmup 0 --repeats 1 --no-floor"
+    ),
     "uv run substrates-tck run alpha reference": ["substrates-tck", "run", "--help"],
     "uv run substrates-tck coverage": ["substrates-tck", "coverage"],
     "uv run substrates-tck mutants": ["substrates-tck", "mutants", "--help"],

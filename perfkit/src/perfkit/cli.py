@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 
 from substrates import spi
 
@@ -209,6 +210,98 @@ def _showcase(options: Mapping[str, Any]) -> int:
         stall_s=options["stall"],
     )
     return run(provider, resolve(asked, provider), options["results"], console, deliver)
+
+
+@main.command()
+@click.argument("runs", nargs=-1, type=click.Path(path_type=Path), metavar="[RUN_A RUN_B]")
+@click.option("--workload", metavar="NAME", help="What the providers run: showcase.")
+@click.option(
+    "--providers", metavar="NAME,NAME...", help="Which ones; the others are compared with the first."
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    default=6,
+    show_default=True,
+    metavar="N",
+    help="Turns of each provider, each in a process of its own.",
+)
+@_all_of(SIZE)
+@click.option(
+    "--rounds", type=click.IntRange(min=1), metavar="R", help="Rounds measured in a turn.  [default: 3]"
+)
+@click.option(
+    "--minutes", type=_Amount(), metavar="M", help="Measure rounds for so long in a turn instead of --rounds."
+)
+@click.option(
+    "--warmup",
+    type=click.IntRange(min=0),
+    default=1,
+    show_default=True,
+    metavar="W",
+    help="Rounds before the measured ones of a turn, not counted.",
+)
+@_all_of(MANNER)
+@click.option("--force", is_flag=True, help="Compare kept runs of different machines too.")
+@_all_of(KEPT)
+@click.pass_context
+def compare(context: click.Context, /, **options: Any) -> None:
+    """Compare providers side by side on a workload, or two runs that were kept.
+
+    With --workload and --providers, the providers take turns, A B, B A, A B and so on, each time in a fresh
+    process, with the same receptors and at a size that all can do. A name given twice shows what the noise
+    alone does. With RUN_A and RUN_B, two folders in results/, nothing is run. A difference is called better
+    or worse when its 95 % interval leaves out that there is none.
+    """
+    given = {
+        name
+        for name in options
+        if context.get_parameter_source(name) not in {None, ParameterSource.DEFAULT} and name != "runs"
+    }
+    try:
+        context.exit(_compare(options, given))
+    except KeyboardInterrupt:  # before there was anything to keep, or once more after it was kept
+        context.exit(INTERRUPTED)
+
+
+def _compare(options: Mapping[str, Any], given: set[str]) -> int:
+    from .compare import WORKLOADS, compared, entrants, interleaved
+
+    runs: tuple[Path, ...] = options["runs"]
+    if not runs and not given & {"workload", "providers"}:
+        raise Refusal("nothing to compare: give --workload NAME --providers A,B, or two folders of kept runs")
+    if runs:
+        measuring = sorted(given - {"force", "json_to"})
+        if measuring:
+            raise Refusal(
+                f"--{measuring[0]} is for measuring, kept runs are as they are; leave it or them out"
+            )
+        if len(runs) != 2:
+            raise Refusal(f"{len(runs)} kept runs given ({', '.join(map(str, runs))}): give two")
+        json_to = options["json_to"]
+        deliver = _delivery(json_to)
+        console = Console(sys.stderr if json_to == "-" else None)
+        compared(WORKLOADS, (runs[0], runs[1]), console, deliver, force=options["force"])
+        return 0
+    if options["force"]:
+        raise Refusal("--force is for kept runs; leave it out")
+    workload = WORKLOADS.get(options["workload"])
+    if workload is None:
+        which = "is missing" if options["workload"] is None else f"{options['workload']}: no such workload"
+        raise Refusal(f"--workload {which}; those there are: {', '.join(WORKLOADS)}")
+    names = [name.strip() for name in (options["providers"] or "").split(",")]
+    if len(names) < 2 or not all(names):
+        installed = ", ".join(listing.name for listing in spi.installed()) or "none"
+        what = "are missing" if options["providers"] is None else f"{options['providers']!r}"
+        raise Refusal(f"--providers {what}: name two or more, with commas between; installed: {installed}")
+    chosen = [catalogue.chosen(name) for name in names]
+    plan = workload.plan(options, chosen)
+    json_to = options["json_to"]
+    deliver = _delivery(json_to)
+    console = Console(sys.stderr if json_to == "-" else None)
+    return interleaved(
+        workload, plan, entrants(chosen), options["repeats"], options["results"], console, deliver
+    )
 
 
 def _delivery(json_to: str | None) -> Callable[[dict[str, Any]], None]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import signal
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,7 @@ from typing import Any
 from . import environment
 from .errors import Refusal
 
-__all__ = ["Evidence", "dump"]
+__all__ = ["Evidence", "dump", "uninterrupted"]
 
 
 class Evidence:
@@ -75,6 +78,19 @@ class Evidence:
 def dump(content: Mapping[str, Any]) -> str:
     """Return `content` as JSON text; a number that is none would be an error, not ``NaN``."""
     return json.dumps(content, indent=2, allow_nan=False)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let no further Ctrl-C come between: what is done here is short, and the evidence is wanted whole."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def _fresh(results: Path, name: str) -> Path:

@@ -13,11 +13,11 @@ from .. import machine
 from ..errors import Refusal
 from ..tables import bytes_text
 
-__all__ = ["Asked", "Parameters", "arguments", "resolve"]
+__all__ = ["FULL", "Asked", "Parameters", "arguments", "default_size", "receptor_of", "resolve"]
 
-FULL: Final = {"circuits": 1_000_000, "burst": 32_000, "minutes": 5.0}
+FULL: Final[dict[str, float]] = {"circuits": 1_000_000, "burst": 32_000, "minutes": 5.0}
 """The seed document's size."""
-SMALL: Final = {
+SMALL: Final[dict[str, dict[str, float]]] = {
     "kernel": {"circuits": 10_000, "burst": 100, "minutes": 0.75},
     "python": {"circuits": 10_000, "burst": 500, "minutes": 0.75},
 }
@@ -113,11 +113,11 @@ class Parameters:
         }
 
 
-def resolve(asked: Asked, provider: Provider) -> Parameters:
-    """Return what is run on `provider`.
+def receptor_of(asked: Asked, provider: Provider) -> tuple[str, bool]:
+    """Return what receives on `provider`, "kernel" or "python", and whether it runs as machine code.
 
     Raises:
-        Refusal: the provider cannot do it, it contradicts itself, or it does not fit into memory.
+        Refusal: a kernel is asked for, and the provider runs none.
     """
     receptor = asked.receptor or ("kernel" if "native-kernels" in provider.capabilities else "python")
     if receptor == "kernel" and not provider.capabilities & {"kernels", "native-kernels"}:
@@ -125,10 +125,24 @@ def resolve(asked: Asked, provider: Provider) -> Parameters:
             f"--receptor kernel: provider {provider.name!r} runs no kernels (its capabilities:"
             f" {', '.join(sorted(provider.capabilities)) or 'none'}); use --receptor python"
         )
+    return receptor, receptor == "kernel" and "native-kernels" in provider.capabilities
+
+
+def default_size(receptor: str, native: bool) -> dict[str, float]:
+    """Return the defaults of circuits, burst and minutes."""
+    return FULL if native else SMALL[receptor]
+
+
+def resolve(asked: Asked, provider: Provider) -> Parameters:
+    """Return what is run on `provider`.
+
+    Raises:
+        Refusal: the provider cannot do it, it contradicts itself, or it does not fit into memory.
+    """
+    receptor, native = receptor_of(asked, provider)
     if asked.rounds is not None and asked.minutes is not None:
         raise Refusal(f"--rounds {asked.rounds} and --minutes {asked.minutes:g}: give one of them")
-    native = receptor == "kernel" and "native-kernels" in provider.capabilities
-    size = FULL if native else SMALL[receptor]
+    size = default_size(receptor, native)
     given = {"circuits": asked.circuits, "burst": asked.burst, "minutes": asked.minutes or asked.rounds}
     smaller = {
         key: (size[key], FULL[key]) for key, value in given.items() if value is None and size[key] < FULL[key]

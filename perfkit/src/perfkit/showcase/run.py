@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import gc
-import signal
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,7 +17,7 @@ from substrates import Cortex, spi
 from .. import environment, machine
 from ..console import Console
 from ..errors import INTERRUPTED, Failure
-from ..evidence import Evidence
+from ..evidence import Evidence, uninterrupted
 from ..floor import Floor, FloorError, compiled
 from ..rounds import Meter, Round, fact
 from . import report
@@ -143,7 +140,7 @@ def _recorded(
             raise
         finally:
             console.clear()
-            with _uninterrupted():
+            with uninterrupted():
                 _keep(record, evidence, provider, cortex)
                 deliver(report.summary(record))
         for line in report.closing(record):
@@ -162,19 +159,6 @@ def _keep(record: Record, evidence: Evidence, provider: spi.Provider, cortex: Co
         evidence.log(f"error: {record.error}")
     evidence.write_json("summary", report.summary(record))
     evidence.write_rows("rounds", *report.rows(record))
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Let no further Ctrl-C come between: what is done here is short, and the evidence is wanted whole."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
 
 
 def _note_fault(record: Record, _: Any, error: BaseException) -> None:
