@@ -33,7 +33,7 @@ KEYS = [
 ]  # fmt: skip
 
 WRONG = '''
-import itertools, os, signal, sys
+import itertools, json, os, signal, sys
 import substrates
 from substrates import spi
 
@@ -91,6 +91,16 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def quit():
+    os._exit(0)
+
+
+def lie():
+    with open(sys.argv[sys.argv.index("--json") + 1], "w") as file:
+        json.dump({"verified": False, "error": "circuit 3 made 4", "evidence": "elsewhere"}, file)
+    os._exit(0)
+
+
 class Plugin:
     def __init__(self, *about):
         self._about = about
@@ -102,6 +112,8 @@ class Plugin:
 
 twice = Plugin("twice", Cortex)
 mortal = Plugin("mortal", die)
+quitting = Plugin("quitting", quit)
+lying = Plugin("lying", lie)
 # In the processes of the turns it runs no kernels.
 changing = Plugin("changing", Cortex, frozenset() if "__main__" in sys.argv[0] else frozenset({"kernels"}))
 '''
@@ -113,7 +125,7 @@ def _wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     site = tmp_path / "site"
     metadata = site / "wrong-1.dist-info"
     metadata.mkdir(parents=True)
-    names = ("twice", "mortal", "changing")
+    names = ("twice", "mortal", "quitting", "lying", "changing")
     (site / "wrong_engine.py").write_text(WRONG)
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: wrong\nVersion: 1\n")
     points = [f"{name} = wrong_engine:{name}" for name in names]
@@ -244,6 +256,19 @@ def test_a_process_that_dies_fails_with_what_it_said_last(compare: Command) -> N
     assert "turn 1 of 1, mortal: not verified: the process was ended by SIGKILL" in result.stderr
     assert "about to die" in result.stderr
     assert "Traceback" not in result.output
+
+
+@pytest.mark.usefixtures("_wrong")
+@pytest.mark.parametrize(
+    ("provider", "words"),
+    [("quitting", "ended with status 0"), ("lying", "circuit 3 made 4\nits evidence: ")],
+)
+def test_exit_status_0_alone_verifies_nothing(compare: Command, provider: str, words: str) -> None:
+    result = compare(providers=f"{provider},reference")
+
+    assert result.exit_code == 1
+    assert f"turn 1 of 1, {provider}: not verified: " in result.stderr
+    assert words in result.stderr
 
 
 @pytest.mark.usefixtures("_wrong")
