@@ -3,10 +3,6 @@
 
 #include <stdlib.h>
 
-bool pipe_is(struct pipe *pipe, uint64_t handle) {
-    return load_relaxed(&pipe->handle) == handle;
-}
-
 enum admitted circuit_admit(
     struct worker *worker, struct circuit *circuit, uint64_t pipe, uint64_t bits, bool command) {
     if (!command && load_relaxed(&circuit->closing)) {
@@ -48,11 +44,6 @@ static struct node *oldest_first(uintptr_t newest) {
 
 struct node *circuit_take(struct circuit *circuit) {
     return oldest_first(swap_acquire(&circuit->ingress, BUSY));
-}
-
-bool circuit_rest(struct circuit *circuit) {
-    uintptr_t expected = BUSY;
-    return replace_both(&circuit->ingress, &expected, IDLE);
 }
 
 void pipe_drop(uint64_t handle, bool report) {

@@ -354,8 +354,7 @@ int alpha_pipe_drop(uint64_t handle, int report) {
     }
     /* Whoever is responsible for the circuit drops its pipes: then no worker is inside this one. Nobody is while it
      * is idle, so we can be; what comes in meanwhile waits, and is for a pipe that is gone. */
-    uintptr_t expected = IDLE;
-    if (replace_both(&circuit->ingress, &expected, BUSY)) {
+    if (circuit_begin(circuit)) {
         add_relaxed(&circuit->references, 1); /* the pipe's was perhaps the last one */
         pipe_drop(handle, false);
         if (!circuit_rest(circuit)) {

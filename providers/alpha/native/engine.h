@@ -11,6 +11,9 @@
  *    stays is transit and comes before the next ingress value.                                 worker.c
  * 4. With nothing left the circuit goes idle: an idle circuit is its 64 bytes and nothing else.
  *
+ * A value that a kernel emits as the only one, and with which nothing is left, skips 1 and 2 if the circuit that it is
+ * for is idle: the worker follows it there.                                                   worker.c
+ *
  * The ingress word (circuit.ingress)
  * ----------------------------------
  * IDLE      nothing waits, nobody runs it
@@ -20,7 +23,8 @@
  *
  * Emitters push with compare-and-swap; the one that replaces IDLE makes the circuit ready. The runner takes
  * the whole list by exchange with BUSY, and goes idle by compare-and-swap from BUSY to IDLE, which fails if
- * something came in. There is no third place where "is it scheduled" is kept, hence no wake-up to lose.
+ * something came in. Who has a value in hand for an idle circuit may begin it by compare-and-swap from IDLE to BUSY:
+ * then the value has its place, before all that comes in later, without a node. There is no third place where "is it scheduled" is kept, hence no wake-up to lose.
  * Emitting releases, taking acquires; going idle releases, the next emitter acquires: so everything in a
  * circuit but this word belongs to whoever is responsible for it.
  *
@@ -57,7 +61,7 @@ enum {
     IDLE_TICKS = 50,           /* ticks without any running worker after which the watcher sleeps */
     WORKERS = 512,             /* bounds the threads that blocking kernels can cause */
     RETIRE_NS = 1000000000,    /* how long an added worker waits for work */
-    STREAK = 64,               /* visits through the next slot before the queues get their turn */
+    STREAK = 64,               /* visits through the next slot, or past it, before the queues get their turn */
     SEARCH_SPINS = 1500,       /* looks for work before parking: some 15 microseconds, less than a wake-up costs */
     WAIT_SPINS = 2000          /* looks at a barrier before parking: some tens of microseconds, a futex's price */
 };
@@ -195,11 +199,26 @@ void memory_account(int64_t bytes); /* other memory that engine_bytes counts */
 enum admitted { ADMITTED, ADMITTED_DROPPED, ADMITTED_MEMORY };
 enum admitted circuit_admit(struct worker *worker, struct circuit *circuit, uint64_t pipe, uint64_t bits, bool command);
 struct node *circuit_take(struct circuit *circuit); /* the list oldest first, NULL if none */
-bool circuit_rest(struct circuit *circuit);         /* BUSY to IDLE; false: something came in */
 void circuit_command(uint64_t bits);
 bool circuit_end(struct worker *worker, struct circuit *circuit);
 void pipe_drop(uint64_t handle, bool report);
-bool pipe_is(struct pipe *pipe, uint64_t handle);
+
+/* Whether a pipe is still the one of this handle. */
+static inline bool pipe_is(struct pipe *pipe, uint64_t handle) {
+    return load_relaxed(&pipe->handle) == handle;
+}
+
+/* IDLE to BUSY: becomes responsible if nobody is; what the caller has in hand is then the first. */
+static inline bool circuit_begin(struct circuit *circuit) {
+    uintptr_t expected = IDLE;
+    return replace_both(&circuit->ingress, &expected, BUSY);
+}
+
+/* BUSY to IDLE: gives up responsibility; false: something came in. */
+static inline bool circuit_rest(struct circuit *circuit) {
+    uintptr_t expected = BUSY;
+    return replace_both(&circuit->ingress, &expected, IDLE);
+}
 
 /* scheduler.c */
 void queue_push(struct queue *queue, struct circuit *circuit);
@@ -214,6 +233,16 @@ int worker_add(bool extra);
 int watcher_start(void);
 bool is_quiescent(void);    /* under park_mutex: no circuit is ready or run by a worker */
 extern _Thread_local struct worker *this_worker;
+
+/* Whether the worker may go on with a circuit past its next slot and the queues. */
+static inline bool may_follow(struct worker *worker) {
+    return worker->streak < STREAK && load_relaxed(&worker->next) == NULL;
+}
+
+/* Notes that the worker, the caller's, begins with a circuit. */
+static inline void count_visit(struct worker *worker) {
+    store_relaxed(&worker->visits, load_relaxed(&worker->visits) + 1);
+}
 
 /* worker.c */
 void hand_over(struct circuit *circuit);

@@ -8,6 +8,9 @@
  * queue      of that worker, when its next slot is taken, or when it is not done itself and others sleep.
  * injection  when made ready from outside, or put back at the end of a time slice.
  *
+ * A worker that has nothing but a value for an idle circuit goes on with that circuit past all three, as often in a
+ * row as it may take its next slot: see follow() in worker.c.
+ *
  * Sleeping (a Dekker protocol between a worker that parks and a thread that pushes)
  * ---------------------------------------------------------------------------------
  * 1. the worker enters the list of parked workers and counts itself, under park_mutex;
@@ -314,7 +317,7 @@ void *worker_main(void *argument) {
     for (;;) {
         struct circuit *circuit = load_relaxed(&engine.stopping) ? NULL : pick(worker);
         if (circuit != NULL) {
-            store_relaxed(&worker->visits, load_relaxed(&worker->visits) + 1);
+            count_visit(worker);
             visit(worker, circuit);
             worker->circuit = NULL;
         } else if (!park(worker)) {

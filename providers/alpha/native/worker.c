@@ -111,28 +111,98 @@ static bool yields(struct worker *worker, struct circuit *circuit) {
     return spread(worker) || load_relaxed(&circuit->adopted) || load_relaxed(&engine.stopping);
 }
 
-/* Delivers `bits` to a pipe, and as long as its kernel emits one value, and that to its own pipe, delivers that too.
- * The buffer is empty and rewound, so the same slot is written and read each time; there is nothing to look up and
- * nothing to route. Returns the last fault code, with what the kernel has emitted last between `base` and the tail.
+/* Goes on with the circuit that the only value of the running one is for: that of the pipe with this handle. There is
+ * no node and no queue, and what is left of both visits are a claim and a rest:
+ *
+ * 1. The worker has nothing but this value: none in the transit, none pending, none in the ingress, no next circuit.
+ * 2. It claims the other circuit, IDLE to BUSY. That is the value's admission: whatever comes in from now on is
+ *    behind it. While the circuit is BUSY it cannot end, nor its pipes.
+ * 3. It lets the running circuit rest. If something has come in meanwhile, that one is put back.
+ *
+ * NULL: it has to go the usual way, and is still there unless it has gone it already. */
+static __attribute__((noinline)) struct pipe *follow(struct worker *worker, uint64_t handle) {
+    if (unlikely(handle == 0)) {
+        return NULL;
+    }
+    struct pipe *pipe = pipe_of(handle);
+    if (unlikely(!pipe_is(pipe, handle))) {
+        return NULL;
+    }
+    __builtin_prefetch(pipe + 1); /* its state, if inline */
+    struct circuit *circuit = worker->circuit;
+    struct circuit *target = load_relaxed(&pipe->circuit);
+    if (target == circuit || circuit->pending != NULL || load_relaxed(&circuit->ingress) != BUSY ||
+        !may_follow(worker) || load_relaxed(&target->closing) || load_relaxed(&target->adopted) ||
+        !circuit_begin(target)) {
+        return NULL;
+    }
+    if (unlikely(load_relaxed(&target->adopted))) {
+        /* Python's meanwhile, and perhaps already looking into it: as if an emitter had found it idle. */
+        if (circuit_admit(worker, target, handle, worker->base->bits, false) == ADMITTED_MEMORY) {
+            event_fault(target, pipe, handle, SUBSTRATES_FAULT_MEMORY);
+        }
+        worker->context.tail = worker->base;
+        schedule(NULL, target);
+        return NULL;
+    }
+    if (unlikely(!pipe_is(pipe, handle))) {
+        if (!circuit_rest(target)) {
+            schedule(NULL, target);
+        }
+        return NULL;
+    }
+    worker->circuit = target;
+    count_visit(worker);
+    worker->streak++;
+    if (unlikely(!circuit_rest(circuit))) {
+        schedule(NULL, circuit);
+    }
+    return pipe;
+}
+
+/* Where `deliver_to_one` stopped: the pipe that received last, and its fault code. */
+struct delivered {
+    uint64_t handle;
+    int32_t code;
+};
+
+/* Delivers `bits` to a pipe, and as long as its kernel emits one value, and that to its own pipe or to one that this
+ * worker can `follow` it to, delivers that too. The buffer is empty and rewound, so the same slot is written and read
+ * each time; there is nothing to look up and nothing to route. Returns with what the kernel has emitted last between
+ * `base` and the tail, and with the circuit of the last pipe as the running one.
  *
  * A function of its own for the sake of registers: spills are stores, and stores bound this loop. */
-static __attribute__((noinline)) int32_t deliver_to_one(
+static __attribute__((noinline)) struct delivered deliver_to_one(
     struct worker *worker, substrates_slot *base, uint64_t handle, substrates_kernel kernel, void *state,
     uint64_t bits) {
     substrates_slot *after = base + 1;
     for (;;) {
-        worker->context.tail = base;
-        int32_t code = kernel(&worker->context, state, bits);
-        if (unlikely(worker->context.tail != after) || unlikely(base->pipe != handle) || unlikely(code != 0) ||
-            unlikely(load_relaxed(&worker->preempt))) {
-            return code;
+        for (;;) {
+            worker->context.tail = base;
+            int32_t code = kernel(&worker->context, state, bits);
+            if (unlikely(worker->context.tail != after) || unlikely(code != 0) ||
+                unlikely(load_relaxed(&worker->preempt))) {
+                return (struct delivered){handle, code};
+            }
+            if (unlikely(base->pipe != handle)) {
+                break;
+            }
+            bits = base->bits;
         }
+        struct pipe *pipe = follow(worker, base->pipe);
+        if (pipe == NULL) {
+            return (struct delivered){handle, 0};
+        }
+        handle = base->pipe;
         bits = base->bits;
+        kernel = pipe->kernel;
+        state = pipe->state;
     }
 }
 
-/* Delivers the transit until it is empty (true) or the time slice is over (false, perhaps with the last value). */
-static bool drain(struct worker *worker, struct circuit *circuit) {
+/* Delivers the transit until it is empty (true) or the time slice is over (false, perhaps with the last value). The
+ * running circuit may be another one afterwards. */
+static bool drain(struct worker *worker) {
     substrates_context *context = &worker->context;
     while (worker->head != context->tail) {
         uint64_t handle = worker->head->pipe;
@@ -140,22 +210,22 @@ static bool drain(struct worker *worker, struct circuit *circuit) {
         struct pipe *pipe = pipe_of(handle);
         substrates_kernel kernel = pipe->kernel;
         void *state = pipe->state;
-        int32_t code;
+        struct delivered delivered = {handle, 0};
         if (worker->head + 1 == context->tail) {
             worker->head = worker->start = worker->base; /* the last slot is in hand: rewind */
-            code = deliver_to_one(worker, worker->base, handle, kernel, state, bits);
+            delivered = deliver_to_one(worker, worker->base, handle, kernel, state, bits);
         } else {
             worker->head++;
             worker->start = context->tail;
-            code = kernel(context, state, bits);
+            delivered.code = kernel(context, state, bits);
         }
-        if (unlikely(code != 0)) {
-            event_fault(circuit, pipe, handle, code);
+        if (unlikely(delivered.code != 0)) {
+            event_fault(worker->circuit, pipe_of(delivered.handle), delivered.handle, delivered.code);
         }
         if (context->tail != worker->start) {
-            route(worker, circuit);
+            route(worker, worker->circuit);
         }
-        if (unlikely(load_relaxed(&worker->preempt)) && yields(worker, circuit)) {
+        if (unlikely(load_relaxed(&worker->preempt)) && yields(worker, worker->circuit)) {
             return false;
         }
     }
@@ -209,6 +279,7 @@ void hand_over(struct circuit *circuit) {
     store_release(&circuit->handed, 1);
 }
 
+/* Runs a circuit, and those that its last value leads to, until nothing is left or the time slice is over. */
 void visit(struct worker *worker, struct circuit *circuit) {
     worker->circuit = circuit;
     if (unlikely(circuit->parked != NULL)) {
@@ -223,16 +294,20 @@ void visit(struct worker *worker, struct circuit *circuit) {
         }
     }
     for (;;) {
-        if (worker->head != worker->context.tail && !drain(worker, circuit)) {
-            if (!park_transit(worker, circuit)) {
-                continue;
+        if (worker->head != worker->context.tail) {
+            bool drained = drain(worker);
+            circuit = worker->circuit;
+            if (!drained) {
+                if (!park_transit(worker, circuit)) {
+                    continue;
+                }
+                if (load_relaxed(&circuit->adopted)) {
+                    hand_over(circuit);
+                } else if (circuit->parked != NULL || circuit->pending != NULL || !circuit_rest(circuit)) {
+                    queue_push(&engine.injection, circuit);
+                }
+                return;
             }
-            if (load_relaxed(&circuit->adopted)) {
-                hand_over(circuit);
-            } else if (circuit->parked != NULL || circuit->pending != NULL || !circuit_rest(circuit)) {
-                queue_push(&engine.injection, circuit);
-            }
-            return;
         }
         if (unlikely(load_relaxed(&circuit->adopted))) {
             hand_over(circuit);

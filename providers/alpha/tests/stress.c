@@ -223,6 +223,198 @@ static void tokens_circulate_in_a_ring(void) {
     }
 }
 
+enum { TOKEN = 3 };
+
+struct post {
+    int64_t count;
+    uint64_t onward;
+    int64_t sent, wrong, last[TOKEN + 1];
+};
+
+/* A letter is producer << 32 | sequence; each producer's must come in order. Those of producer TOKEN count down: for
+ * each this emits onward one letter of producer 0 before it, or none, and the token. */
+static int32_t post(substrates_context *context, void *memory, uint64_t bits) {
+    struct post *state = memory;
+    int64_t producer = (int64_t)(bits >> 32), sequence = (int64_t)(bits & 0xffffffff);
+    state->count++;
+    if (producer != TOKEN) {
+        state->wrong += sequence != state->last[producer] + 1;
+        state->last[producer] = sequence;
+        return 0;
+    }
+    if (sequence == 0) {
+        atomic_fetch_add(&arrived, 1);
+        return 0;
+    }
+    if (sequence % 3 == 0) {
+        int32_t fault = substrates_emit_int64(context, state->onward, ++state->sent);
+        if (fault != 0) {
+            return fault;
+        }
+    }
+    return substrates_emit(context, state->onward, bits - 1);
+}
+
+enum { RING = 3 };
+
+struct postman {
+    pthread_t thread;
+    const uint64_t *pipes;
+    int64_t number, letters;
+};
+
+static void *deliver(void *argument) {
+    struct postman *postman = argument;
+    for (int64_t sequence = 1; sequence <= postman->letters; sequence++) {
+        for (int at = 0; at < RING; at++) {
+            CHECK(alpha_emit_int64(postman->pipes[at], postman->number << 32 | sequence) == ALPHA_OK);
+        }
+    }
+    return NULL;
+}
+
+static void a_token_travels_while_others_emit_to_its_circuits(void) {
+    uint64_t circuits[RING], pipes[RING];
+    struct post zero = {0};
+    int64_t hops = 30000 * scale, letters = 2000 * scale, total = 0;
+    for (int at = 0; at < RING; at++) {
+        circuits[at] = alpha_circuit_new(0, 0);
+        pipes[at] = NEW(circuits[at], post, zero, 0);
+    }
+    for (int at = 0; at < RING; at++) {
+        ((struct post *)alpha_pipe_state(pipes[at]))->onward = pipes[(at + 1) % RING];
+    }
+    atomic_store(&arrived, 0);
+    CHECK(alpha_emit_int64(pipes[0], (int64_t)TOKEN << 32 | hops) == ALPHA_OK);
+    struct postman postmen[TOKEN - 1];
+    for (int at = 0; at < TOKEN - 1; at++) {
+        postmen[at] = (struct postman){.pipes = pipes, .number = at + 1, .letters = letters};
+        pthread_create(&postmen[at].thread, NULL, deliver, &postmen[at]);
+    }
+    for (int at = 0; at < TOKEN - 1; at++) {
+        pthread_join(postmen[at].thread, NULL);
+    }
+    for (struct timespec nap = {0, 200000}; atomic_load(&arrived) == 0;) {
+        nanosleep(&nap, NULL);
+    }
+    for (int at = 0; at < RING; at++) {
+        wait_for(circuits[at]);
+    }
+    for (int at = 0; at < RING; at++) {
+        struct post *state = (struct post *)alpha_pipe_state(pipes[at]);
+        struct post *before = (struct post *)alpha_pipe_state(pipes[(at + RING - 1) % RING]);
+        CHECK(state->wrong == 0);
+        CHECK(state->last[0] == before->sent);
+        total += state->count;
+    }
+    CHECK(total == hops + 1 + hops / 3 + RING * (TOKEN - 1) * letters);
+    for (int at = 0; at < RING; at++) {
+        alpha_pipe_drop(pipes[at], 0);
+        alpha_circuit_drop(circuits[at]);
+    }
+}
+
+/* Two circuits that a token travels between for ever. */
+struct pair {
+    uint64_t circuits[2], pipes[2];
+};
+
+static struct pair pair_new(substrates_kernel kernel) {
+    struct pair pair;
+    struct hop zero = {0};
+    for (int at = 0; at < 2; at++) {
+        pair.circuits[at] = alpha_circuit_new(0, 0);
+        pair.pipes[at] = NEW(pair.circuits[at], kernel, zero, 0);
+    }
+    for (int at = 0; at < 2; at++) {
+        ((struct hop *)alpha_pipe_state(pair.pipes[at]))->onward = pair.pipes[1 - at];
+    }
+    CHECK(alpha_emit_int64(pair.pipes[0], INT64_MAX) == ALPHA_OK);
+    return pair;
+}
+
+static int64_t pair_count(const struct pair *pair, int at) {
+    return ((struct hop *)alpha_pipe_state(pair->pipes[at]))->count;
+}
+
+static void pair_drop(const struct pair *pair) {
+    for (int at = 0; at < 2; at++) {
+        alpha_pipe_drop(pair->pipes[at], 0);
+        alpha_circuit_drop(pair->circuits[at]);
+    }
+}
+
+static void a_token_ends_at_a_circuit_that_is_closed(void) {
+    for (int round = 0; round < 100 * scale; round++) {
+        struct pair pair = pair_new(hop);
+        struct timespec nap = {0, round % 4 * 20000L};
+        nanosleep(&nap, NULL);
+        CHECK(alpha_circuit_close(pair.circuits[1]) == ALPHA_OK);
+        wait_for(pair.circuits[1]);
+        wait_for(pair.circuits[0]);
+        CHECK(pair_count(&pair, 0) == pair_count(&pair, 1) + 1);
+        pair_drop(&pair);
+    }
+}
+
+static _Atomic int64_t hops_made, hops_seen;
+
+static int32_t counted_hop(substrates_context *context, void *memory, uint64_t bits) {
+    atomic_fetch_add_explicit(&hops_made, 1, memory_order_relaxed);
+    return hop(context, memory, bits);
+}
+
+static int32_t looks(substrates_context *context, void *memory, uint64_t bits) {
+    (void)context;
+    (void)memory;
+    (void)bits;
+    atomic_store(&hops_seen, atomic_load(&hops_made));
+    return 0;
+}
+
+static void a_circuit_gets_its_turn_while_tokens_travel_for_ever(void) {
+    enum { PAIRS = 48, TURNS = 20, MOST = 1000000 /* by time slices alone it would be ten million */ };
+    struct pair pairs[PAIRS];
+    struct hop zero = {0};
+    uint64_t circuit = alpha_circuit_new(0, 0);
+    uint64_t pipe = NEW(circuit, looks, zero, 0);
+    int64_t total = 0;
+    for (int at = 0; at < PAIRS; at++) {
+        pairs[at] = pair_new(counted_hop);
+    }
+    for (int turn = 0; turn < TURNS; turn++) {
+        int64_t before = atomic_load(&hops_made);
+        CHECK(alpha_emit_int64(pipe, 0) == ALPHA_OK);
+        wait_for(circuit);
+        total += atomic_load(&hops_seen) - before;
+    }
+    CHECK(total < MOST);
+    for (int at = 0; at < PAIRS; at++) {
+        CHECK(alpha_circuit_close(pairs[at].circuits[0]) == ALPHA_OK);
+        wait_for(pairs[at].circuits[0]);
+        wait_for(pairs[at].circuits[1]);
+        CHECK(pair_count(&pairs[at], 1) > 0);
+        pair_drop(&pairs[at]);
+    }
+    alpha_pipe_drop(pipe, 0);
+    alpha_circuit_drop(circuit);
+}
+
+static void a_hand_over_is_a_visit(void) {
+    alpha_facts before, after;
+    alpha_read_facts(&before);
+    struct pair pair = pair_new(counted_hop);
+    int64_t from = atomic_load(&hops_made);
+    while (atomic_load(&hops_made) < from + 10000) {
+    }
+    alpha_read_facts(&after);
+    CHECK(after.visits - before.visits >= 10000);
+    alpha_circuit_close(pair.circuits[0]);
+    wait_for(pair.circuits[0]);
+    wait_for(pair.circuits[1]);
+    pair_drop(&pair);
+}
+
 static void a_tree_outgrows_the_window(void) {
     struct tree zero = {0};
     uint64_t circuit = alpha_circuit_new(0, 0);
@@ -254,6 +446,9 @@ static void *churn(void *argument) {
         if (round % 2 == 0) {
             alpha_circuit_close(first);
         }
+        if (round % 5 == 0) {
+            alpha_circuit_close(second);
+        }
         /* Dropped with values on their way: they must arrive or vanish, never hit memory that is gone. */
         alpha_pipe_drop(start, 0);
         alpha_pipe_drop(end, 0);
@@ -284,6 +479,32 @@ static void *flood(void *argument) {
         producer->count++;
     }
     return NULL;
+}
+
+/* One at a time, so that each finds the circuit idle. */
+static void *trickle(void *argument) {
+    struct producer *producer = argument;
+    while (atomic_load(&emitting)) {
+        CHECK(alpha_emit_int64(producer->pipe, 1) == ALPHA_OK);
+        producer->count++;
+        for (int spin = 0; spin < 200; spin++) {
+            atomic_load(&emitting);
+        }
+    }
+    return NULL;
+}
+
+/* Takes all that has come in for an adopted circuit: how many values. */
+static int64_t tail_taken(uint64_t circuit, alpha_item *items) {
+    int64_t taken = 0;
+    for (int count; (count = alpha_left_transit(circuit, items, 64)) > 0;) {
+        taken += count;
+    }
+    alpha_tail_mark(circuit);
+    for (int count; (count = alpha_tail_take(circuit, items, 64)) > 0;) {
+        taken += count;
+    }
+    return taken;
 }
 
 static void adoption_loses_nothing(void) {
@@ -318,6 +539,39 @@ static void adoption_loses_nothing(void) {
         CHECK(native + mine == producer.count * 3);
         CHECK(alpha_pipe_drop(pipe, 0) == ALPHA_OK);
         alpha_circuit_drop(circuit);
+    }
+}
+
+/* Adopts a circuit that a token is handed over to again and again, from one that a thread emits to. */
+static void adoption_of_where_a_token_goes_loses_nothing(void) {
+    for (int round = 0; round < 20 * scale; round++) {
+        struct hop zero = {0};
+        uint64_t from = alpha_circuit_new(0, 0), to = alpha_circuit_new(0, 0);
+        uint64_t end = NEW(to, hop, zero, 0);
+        struct hop link = {0, end};
+        uint64_t start = NEW(from, hop, link, 0);
+        struct producer producer = {.pipe = start};
+        atomic_store(&emitting, 1);
+        pthread_create(&producer.thread, NULL, trickle, &producer);
+        struct timespec nap = {0, 50000 + round % 7 * 10000L};
+        nanosleep(&nap, NULL);
+        CHECK(alpha_circuit_adopt(to) == ALPHA_OK);
+        alpha_item items[64];
+        int64_t taken = 0;
+        for (int look = 0; look < 100; look++) { /* as Python does, which may find it claimed */
+            taken += tail_taken(to, items);
+            alpha_tail_rest(to);
+        }
+        atomic_store(&emitting, 0);
+        pthread_join(producer.thread, NULL);
+        wait_for(from);
+        taken += tail_taken(to, items);
+        CHECK(alpha_tail_rest(to));
+        CHECK(((struct hop *)alpha_pipe_state(end))->count + taken == producer.count);
+        CHECK(alpha_pipe_drop(end, 0) == ALPHA_OK);
+        alpha_pipe_drop(start, 0);
+        alpha_circuit_drop(to);
+        alpha_circuit_drop(from);
     }
 }
 
@@ -356,12 +610,19 @@ static void faults_are_counted(void) {
     alpha_read_facts(&before);
     uint64_t circuit = alpha_circuit_new(3, 0);
     uint64_t pipe = alpha_pipe_new(circuit, ADDRESS(fails), 4, (const char *)&zero, sizeof zero, 0, 0, 0);
-    for (int value = 0; value < 100; value++) {
+    for (int value = 0; value < 98; value++) {
         CHECK(alpha_emit_int64(pipe, value) == ALPHA_OK);
     }
     wait_for(circuit);
-    alpha_read_facts(&after);
-    CHECK(((struct hop *)alpha_pipe_state(pipe))->count == 100);
+    struct hop link = {0, pipe}; /* the last one comes from another circuit, which is not the one that fails */
+    uint64_t other = alpha_circuit_new(5, 0);
+    uint64_t start = NEW(other, hop, link, 0);
+    CHECK(alpha_emit_int64(start, 98 + 1) == ALPHA_OK);
+    do { /* without a wait, for which the other circuit would have to go on */
+        alpha_read_facts(&after);
+    } while (after.faults - before.faults < 50);
+    wait_for(circuit);
+    CHECK(((struct hop *)alpha_pipe_state(pipe))->count == 99);
     CHECK(after.faults - before.faults == 50);
     alpha_event event;
     uint64_t reported = 0;
@@ -373,6 +634,8 @@ static void faults_are_counted(void) {
         }
     }
     CHECK(reported == 50);
+    alpha_pipe_drop(start, 0);
+    alpha_circuit_drop(other);
     alpha_pipe_drop(pipe, 0);
     alpha_circuit_drop(circuit);
 }
@@ -427,9 +690,14 @@ int main(int argc, char **argv) {
     producers_keep_their_order();
     chains_visit_every_circuit();
     tokens_circulate_in_a_ring();
+    a_token_travels_while_others_emit_to_its_circuits();
+    a_token_ends_at_a_circuit_that_is_closed();
+    a_circuit_gets_its_turn_while_tokens_travel_for_ever();
+    a_hand_over_is_a_visit();
     a_tree_outgrows_the_window();
     circuits_come_and_go_in_mid_flight();
     adoption_loses_nothing();
+    adoption_of_where_a_token_goes_loses_nothing();
     blocked_kernels_do_not_stop_others();
     probes_note_their_turn();
     alpha_facts facts;

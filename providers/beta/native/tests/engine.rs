@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::Once;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use substrates_beta::engine::circuit::{
@@ -12,8 +12,8 @@ use substrates_beta::engine::circuit::{
     pipe_of, pipe_state,
 };
 use substrates_beta::engine::events::{Asked, Waited, barrier, faults, take_fault};
-use substrates_beta::engine::kernel::{Context, Slot};
-use substrates_beta::engine::{Started, start};
+use substrates_beta::engine::kernel::{Context, Kernel, Slot};
+use substrates_beta::engine::{Started, facts, start};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -84,7 +84,12 @@ struct Made {
 }
 
 impl Made {
-    fn new(kernel: substrates_beta::engine::kernel::Kernel) -> Self {
+    fn new(kernel: Kernel) -> Self {
+        Self::with_cells(kernel, 2)
+    }
+
+    /// A pipe with `cells` of state, the second of which is the pipe's own handle.
+    fn with_cells(kernel: Kernel, cells: usize) -> Self {
         engine();
         let circuit = circuit_new(0);
         assert!(!circuit.is_null());
@@ -92,7 +97,7 @@ impl Made {
             kernel: Some(kernel),
             object: null_mut(),
             name: 0,
-            state: &[0; 16],
+            state: &vec![0; cells * 8],
             own: 0b10,
         };
         // SAFETY: the circuit is referenced.
@@ -135,9 +140,10 @@ impl Made {
         unsafe { pipe_state(self.pipe).cast() }
     }
 
+    /// What it has counted: all, after a wait, and else so far.
     fn count(&self) -> u64 {
-        // SAFETY: after a wait nobody writes it.
-        unsafe { (*self.state()).count }
+        // SAFETY: the state is alive, and one aligned word.
+        unsafe { (&raw const (*self.state()).count).read_volatile() }
     }
 }
 
@@ -172,6 +178,218 @@ fn a_token_travels_around_a_ring() {
         assert!(began.elapsed() < PATIENCE, "the token is lost");
         ring.iter().for_each(Made::wait);
     }
+    for (at, made) in ring.iter().enumerate() {
+        assert_eq!(made.count(), if at == 0 { 2001 } else { 2000 }, "circuit {at}");
+    }
+}
+
+#[repr(C)]
+struct Post {
+    count: u64,
+    onward: u64,
+    sent: u64,
+    wrong: u64,
+    last: [u64; 4],
+}
+
+const TOKEN: u64 = 3;
+const POST: usize = size_of::<Post>() / 8;
+
+fn letter(producer: u64, sequence: u64) -> u64 {
+    producer << 32 | sequence
+}
+
+/// A letter is `producer << 32 | sequence`; each producer's must come in order. Those of producer 3 are a token that
+/// counts down: for it this emits onward one letter of producer 0 before it, or none, and the token.
+unsafe extern "C" fn post(context: *mut Context, state: *mut c_void, bits: u64) -> i32 {
+    let state: *mut Post = state.cast();
+    let (producer, sequence) = ((bits >> 32) as usize, bits & 0xffff_ffff);
+    // SAFETY: the state is a `Post`.
+    unsafe {
+        (*state).count += 1;
+        if producer as u64 != TOKEN {
+            (*state).wrong += u64::from(sequence != (*state).last[producer] + 1);
+            (*state).last[producer] = sequence;
+            return 0;
+        }
+        (*state).last[producer] = sequence;
+        if sequence == 0 {
+            return 0;
+        }
+        if sequence % 3 == 0 {
+            (*state).sent += 1;
+            emit(context, (*state).onward, letter(0, (*state).sent));
+        }
+        emit(context, (*state).onward, letter(TOKEN, sequence - 1))
+    }
+}
+
+#[test]
+fn a_token_travels_while_others_emit_to_its_circuits() {
+    const HOPS: u64 = 300_000;
+    const LETTERS: u64 = 50_000;
+    let ring: Vec<_> = (0..3).map(|_| Made::with_cells(post, POST)).collect();
+    let post_of = |at: usize| ring[at % 3].state().cast::<Post>();
+    for at in 0..3 {
+        // SAFETY: nothing runs yet.
+        unsafe { (*post_of(at)).onward = ring[(at + 1) % 3].pipe };
+    }
+    ring[0].emit(letter(TOKEN, HOPS));
+    std::thread::scope(|scope| {
+        for producer in 1..TOKEN {
+            let pipes: Vec<_> = ring.iter().map(|it| (it.circuit as usize, it.pipe)).collect();
+            scope.spawn(move || {
+                for sequence in 1..=LETTERS {
+                    for (circuit, pipe) in &pipes {
+                        let slot = Slot {
+                            pipe: *pipe,
+                            bits: letter(producer, sequence),
+                        };
+                        // SAFETY: the circuit is referenced by `ring`.
+                        let admitted =
+                            unsafe { admit(null_mut(), null_mut(), *circuit as *mut Circuit, slot) };
+                        assert_eq!(admitted, Admitted::Yes);
+                    }
+                }
+            });
+        }
+    });
+    let began = Instant::now();
+    let expected = HOPS + 1 + HOPS / 3 + 3 * (TOKEN - 1) * LETTERS;
+    while ring.iter().map(Made::count).sum::<u64>() < expected {
+        assert!(began.elapsed() < PATIENCE, "something is lost");
+        ring.iter().for_each(Made::wait);
+    }
+    for at in 0..3 {
+        // SAFETY: all is done.
+        let (to, from) = unsafe { (&*post_of(at), &*post_of(at + 2)) };
+        assert_eq!(to.wrong, 0);
+        assert_eq!(to.last[..3], [from.sent, LETTERS, LETTERS]);
+    }
+}
+
+#[test]
+fn a_token_ends_at_a_circuit_that_is_closed() {
+    for round in 0..200 {
+        let (from, to) = (Made::new(relay), Made::new(relay));
+        // SAFETY: nothing runs yet.
+        unsafe {
+            (*from.state()).onward = to.pipe;
+            (*to.state()).onward = from.pipe;
+        }
+        from.emit(u64::MAX);
+        if round % 2 == 0 {
+            while to.count() == 0 {
+                std::hint::spin_loop();
+            }
+        }
+        // SAFETY: the circuit is referenced.
+        unsafe { circuit_close(null_mut(), to.circuit) };
+        to.wait();
+        from.wait();
+        let counts = (from.count(), to.count());
+        assert_eq!(counts.0, counts.1 + 1, "round {round}");
+        from.wait();
+        assert_eq!((from.count(), to.count()), counts, "round {round}");
+    }
+}
+
+static HOPS: AtomicU64 = AtomicU64::new(0);
+
+/// As `relay`, and counts what all of its kind have received.
+unsafe extern "C" fn hops(context: *mut Context, state: *mut c_void, bits: u64) -> i32 {
+    HOPS.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: as promised.
+    unsafe { relay(context, state, bits) }
+}
+
+static LOOKED: AtomicU64 = AtomicU64::new(0);
+
+/// Notes how many hops there have been.
+unsafe extern "C" fn looks(_context: *mut Context, _state: *mut c_void, _bits: u64) -> i32 {
+    LOOKED.store(HOPS.load(Ordering::Relaxed), Ordering::Relaxed);
+    0
+}
+
+#[test]
+fn a_circuit_gets_its_turn_while_tokens_travel_for_ever() {
+    // More than there are workers, those included that blocking kernels of other tests cause.
+    let rings: Vec<Vec<_>> = (0..48)
+        .map(|_| (0..2).map(|_| Made::new(hops)).collect())
+        .collect();
+    for ring in &rings {
+        // SAFETY: nothing runs yet.
+        unsafe {
+            (*ring[0].state()).onward = ring[1].pipe;
+            (*ring[1].state()).onward = ring[0].pipe;
+        }
+        ring[0].emit(u64::MAX);
+    }
+    let made = Made::new(looks);
+    let turn = || {
+        let before = HOPS.load(Ordering::Relaxed);
+        made.emit(0);
+        made.wait();
+        LOOKED.load(Ordering::Relaxed) - before
+    };
+    let turns: Vec<_> = (0..20).map(|_| turn()).collect();
+    for ring in &rings {
+        // SAFETY: the circuit is referenced.
+        unsafe { circuit_close(null_mut(), ring[0].circuit) };
+        ring.iter().for_each(Made::wait);
+    }
+    // By time slices alone it would be ten million.
+    assert!(
+        turns.iter().sum::<u64>() < 1_000_000,
+        "hops until its turn: {turns:?}"
+    );
+}
+
+static FEEDING: AtomicBool = AtomicBool::new(true);
+
+/// Feeds itself until it is told to stop.
+unsafe extern "C" fn feeds(context: *mut Context, state: *mut c_void, bits: u64) -> i32 {
+    let state: *mut Relay = state.cast();
+    if FEEDING.load(Ordering::Relaxed) {
+        // SAFETY: the state is a `Relay`.
+        unsafe { emit(context, (*state).onward, bits) }
+    } else {
+        0
+    }
+}
+
+#[test]
+fn a_circuit_gets_its_turn_while_those_that_a_token_has_led_to_feed_themselves() {
+    let pairs: Vec<_> = (0..24).map(|_| (Made::new(relay), Made::new(feeds))).collect();
+    for (from, to) in &pairs {
+        // SAFETY: nothing runs yet.
+        unsafe { (*from.state()).onward = to.pipe };
+        from.emit(1);
+    }
+    let made = Made::new(relay);
+    for turn in 1..=5 {
+        made.emit(0);
+        made.wait();
+        assert_eq!(made.count(), turn);
+    }
+    FEEDING.store(false, Ordering::Relaxed);
+    pairs.iter().for_each(|(_, to)| to.wait());
+}
+
+#[test]
+fn a_hand_over_is_a_visit() {
+    let (before, made) = (facts().2, [Made::new(relay), Made::new(relay)]);
+    // SAFETY: nothing runs yet.
+    unsafe {
+        (*made[0].state()).onward = made[1].pipe;
+        (*made[1].state()).onward = made[0].pipe;
+    }
+    made[0].emit(9_999);
+    let began = Instant::now(); // without a wait, which would have its part in a visit
+    while made.iter().map(Made::count).sum::<u64>() < 10_000 {
+        assert!(began.elapsed() < PATIENCE, "the token is lost");
+    }
+    assert!(facts().2 - before >= 10_000);
 }
 
 #[test]
@@ -247,6 +465,17 @@ fn a_fault_code_is_reported_and_the_circuit_goes_on() {
     assert_eq!(faults() - before, 2);
     let fault = take_fault().unwrap();
     assert_eq!((fault.pipe, fault.code, fault.count), (made.pipe, 7, 2));
+    // As one of the pipe that a token has led to, and not of the one that it comes from.
+    let from = Made::new(relay);
+    // SAFETY: nothing runs yet.
+    unsafe { (*from.state()).onward = made.pipe };
+    from.emit(6);
+    let began = Instant::now(); // without a wait, for which `from` would have to go on
+    while faults() - before < 3 {
+        assert!(began.elapsed() < PATIENCE, "there is no fault");
+    }
+    let fault = take_fault().unwrap();
+    assert_eq!((fault.pipe, fault.code, fault.count), (made.pipe, 5, 1));
 }
 
 #[test]

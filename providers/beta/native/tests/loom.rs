@@ -43,9 +43,7 @@ fn run(ingress: &Ingress, got: &mut Vec<u64>) {
 
 #[test]
 fn every_value_is_taken_once_and_in_the_order_of_its_emitter() {
-    let mut orders = loom::model::Builder::new();
-    orders.preemption_bound = Some(3); // without a bound: hours
-    orders.check(|| {
+    bounded().check(|| {
         let ingress = Arc::new(Ingress::new());
         let runs = Arc::new(AtomicU32::new(0)); // circuits made ready, one at a time
         let emitters: Vec<_> = [10, 20]
@@ -126,6 +124,166 @@ fn what_comes_before_the_end_is_taken_and_what_comes_after_is_refused() {
         let refused = emitter.join().unwrap();
         assert_eq!(left.is_empty(), refused);
         assert_eq!(ingress.seen(), CLOSED);
+    });
+}
+
+/// A circuit: its ingress, and what it has got, which loom sees to it that one thread at a time touches.
+struct Mailbox {
+    ingress: Ingress,
+    got: loom::cell::UnsafeCell<Vec<u64>>,
+}
+
+// SAFETY: `got` is the responsible thread's.
+unsafe impl Sync for Mailbox {}
+// SAFETY: as above.
+unsafe impl Send for Mailbox {}
+
+/// As an emission, the end of the circuit.
+const END: u64 = 99;
+
+impl Mailbox {
+    fn new() -> Self {
+        Self {
+            ingress: Ingress::new(),
+            got: loom::cell::UnsafeCell::new(Vec::new()),
+        }
+    }
+
+    fn receive(&self, value: u64) {
+        // SAFETY: the responsible thread's; loom reports it if there are two.
+        self.got.with_mut(|got| unsafe { (*got).push(value) });
+    }
+
+    fn received(&self) -> Vec<u64> {
+        // SAFETY: as above.
+        self.got.with(|got| unsafe { (*got).clone() })
+    }
+
+    /// Runs it as a visit does, which the caller is responsible for.
+    fn visit(&self) {
+        loop {
+            if self.ingress.seen() == BUSY && self.ingress.rest() {
+                return;
+            }
+            let mut list = values(self.ingress.take()).into_iter();
+            while let Some(value) = list.next() {
+                if value == END {
+                    values(self.ingress.close());
+                    return;
+                }
+                self.receive(value);
+            }
+        }
+    }
+
+    /// Emits; runs it if nobody does. Whether it was taken.
+    fn emit(&self, value: u64) -> bool {
+        let own = node(value);
+        // SAFETY: the node is ours, and again if it was refused.
+        let found = unsafe { self.ingress.push(own) };
+        match found {
+            Found::Busy => {}
+            Found::Idle => self.visit(),
+            Found::Closed => {
+                values(own);
+            }
+        }
+        found != Found::Closed
+    }
+
+    /// What a worker does that runs this one and has nothing left but a value for another.
+    fn hand_over(&self, other: &Self, value: u64) -> bool {
+        if !other.ingress.begin() {
+            let taken = other.emit(value);
+            self.visit();
+            return taken;
+        }
+        let rests = self.ingress.rest();
+        other.receive(value);
+        other.visit();
+        if !rests {
+            self.visit(); // it was put back
+        }
+        true
+    }
+}
+
+fn bounded() -> loom::model::Builder {
+    let mut orders = loom::model::Builder::new();
+    orders.preemption_bound = Some(3); // without a bound: hours
+    orders
+}
+
+#[test]
+fn a_value_that_is_handed_over_is_got_once_and_nothing_that_comes_in_is_lost() {
+    bounded().check(|| {
+        let mailboxes = Arc::new([Mailbox::new(), Mailbox::new()]);
+        assert!(mailboxes[0].ingress.begin());
+        let emitter = {
+            let mailboxes = Arc::clone(&mailboxes);
+            thread::spawn(move || {
+                for value in [10, 11] {
+                    mailboxes[0].emit(value);
+                    mailboxes[1].emit(value);
+                }
+            })
+        };
+        mailboxes[0].hand_over(&mailboxes[1], 1);
+        emitter.join().unwrap();
+        let [from, to] = [0, 1].map(|it| mailboxes[it].received());
+        assert_eq!(from, [10, 11]);
+        assert_eq!(to.iter().filter(|it| **it == 1).count(), 1);
+        let others: Vec<_> = to.into_iter().filter(|it| *it != 1).collect();
+        assert_eq!(others, [10, 11]);
+        assert!(mailboxes.iter().all(|it| it.ingress.seen() == IDLE));
+    });
+}
+
+#[test]
+fn two_that_hand_over_to_each_other_and_to_the_same_circuit_run_it_one_at_a_time() {
+    bounded().check(|| {
+        let mailboxes = Arc::new([Mailbox::new(), Mailbox::new(), Mailbox::new()]);
+        assert!(mailboxes[0].ingress.begin());
+        assert!(mailboxes[1].ingress.begin());
+        let other = {
+            let mailboxes = Arc::clone(&mailboxes);
+            thread::spawn(move || {
+                mailboxes[1].hand_over(&mailboxes[2], 2);
+                assert!(mailboxes[1].emit(4));
+            })
+        };
+        mailboxes[0].hand_over(&mailboxes[2], 1);
+        assert!(mailboxes[1].emit(3));
+        other.join().unwrap();
+        for (mailbox, all) in [(1, [3, 4]), (2, [1, 2])] {
+            let mut got = mailboxes[mailbox].received();
+            got.sort_unstable();
+            assert_eq!(got, all);
+            assert_eq!(mailboxes[mailbox].ingress.seen(), IDLE);
+        }
+    });
+}
+
+#[test]
+fn a_value_that_is_handed_over_to_a_circuit_that_ends_is_got_before_the_end_or_not_at_all() {
+    bounded().check(|| {
+        let mailboxes = Arc::new([Mailbox::new(), Mailbox::new()]);
+        assert!(mailboxes[0].ingress.begin());
+        let closer = {
+            let mailboxes = Arc::clone(&mailboxes);
+            thread::spawn(move || {
+                if mailboxes[1].ingress.close_idle().is_err() {
+                    mailboxes[1].emit(END);
+                }
+            })
+        };
+        let taken = mailboxes[0].hand_over(&mailboxes[1], 1);
+        closer.join().unwrap();
+        assert_eq!(mailboxes[1].ingress.seen(), CLOSED);
+        let got = mailboxes[1].received();
+        assert!(got.is_empty() || got == [1]);
+        assert!(taken || got.is_empty());
+        assert_eq!(mailboxes[0].ingress.seen(), IDLE);
     });
 }
 

@@ -65,6 +65,12 @@ impl Circuit {
         self.hosted.load(Ordering::Relaxed)
     }
 
+    /// Whether a native worker may go on with it: a hint, since both are set at any time.
+    #[inline]
+    pub(crate) fn can_be_followed(&self) -> bool {
+        !self.closing.load(Ordering::Relaxed) && !self.is_hosted()
+    }
+
     /// Whether the host has taken the time for the value from outside that is being delivered.
     #[must_use]
     pub fn timed(&self) -> bool {

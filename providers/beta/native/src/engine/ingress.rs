@@ -10,6 +10,8 @@
 //! 1. Emitters push with compare-and-swap; the one that replaces IDLE makes the circuit ready.
 //! 2. The runner takes the whole list by exchange with BUSY.
 //! 3. It goes idle by compare-and-swap from BUSY to IDLE, which fails if something came in.
+//! 4. Who has a value in hand for an idle circuit may begin it by compare-and-swap from IDLE to BUSY: then the value
+//!    has its place, before all that comes in later, without a node.
 //!
 //! There is no third place where "is it scheduled" is kept, hence no wake-up to lose. Pushing releases, taking
 //! acquires; going idle releases, the next push acquires: so everything in a circuit but this word belongs to
@@ -114,7 +116,7 @@ impl Ingress {
             .is_ok()
     }
 
-    /// Becomes responsible if nobody is.
+    /// Becomes responsible if nobody is; what the caller has in hand is then the first.
     #[inline]
     pub fn begin(&self) -> bool {
         self.0

@@ -12,6 +12,9 @@
 //!    value. (`worker`)
 //! 4. With nothing left the circuit goes idle: an idle circuit is its 64 bytes and nothing else.
 //!
+//! A value that a kernel emits as the only one, and with which nothing is left, skips 1 and 2 if the circuit that it
+//! is for is idle: the worker follows it there. (`worker::follow`)
+//!
 //! One engine a process. The program that it runs in is its *host*: it makes circuits and pipes, admits values,
 //! and lends threads for receivers that are no kernels (`worker::Host`).
 

@@ -17,6 +17,9 @@
 //! injection  of the team, when made ready from outside the team, or put back at the end of a time slice.
 //! ```
 //!
+//! A native worker that has nothing but a value for an idle circuit goes on with that circuit past all three, as often
+//! in a row as it may take its next slot. (`worker::follow`)
+//!
 //! When workers sleep: `parking`. A circuit in a next slot needs no pusher's look: its worker is awake and takes it.
 //! A worker of a team that has enough running ones parks too; in step 2 it stays awake only if it may run.
 
@@ -46,7 +49,7 @@ const WORKERS: usize = 512;
 const HOSTED_WORKERS: u32 = 257;
 /// How long a worker that was added waits for work.
 const RETIRE: Duration = Duration::from_secs(1);
-/// Visits through the next slot before the queues get their turn.
+/// Visits through the next slot, or past it, before the queues get their turn.
 const STREAK: u32 = 64;
 /// Looks for work before parking: some 15 microseconds, less than a wake-up costs.
 const SEARCH_SPINS: u32 = 1500;
@@ -401,7 +404,30 @@ impl Drop for Blocking {
     }
 }
 
+/// Notes that the worker begins with a circuit.
+///
+/// # Safety
+/// `worker` is the calling thread's.
+#[inline]
+pub(crate) unsafe fn count_visit(worker: *mut Worker) {
+    // SAFETY: nobody but this thread writes it.
+    unsafe {
+        let visits = (*worker).visits.load(Ordering::Relaxed);
+        (*worker).visits.store(visits + 1, Ordering::Relaxed);
+    }
+}
+
 // -- choosing
+
+/// Whether the worker may go on with a circuit past its next slot and the queues.
+///
+/// # Safety
+/// `worker` is the calling thread's.
+#[inline]
+pub(crate) unsafe fn may_follow(worker: *mut Worker) -> bool {
+    // SAFETY: as promised.
+    unsafe { (*worker).streak < STREAK && (*worker).next.load(Ordering::Relaxed).is_null() }
+}
 
 /// # Safety
 /// `worker` is valid.

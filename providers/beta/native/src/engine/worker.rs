@@ -386,43 +386,113 @@ unsafe fn yields<H: Host>(worker: *mut Worker, circuit: *mut Circuit) -> bool {
     }
 }
 
-/// Delivers `bits` to a pipe, and as long as its kernel emits one value, and that to its own pipe, delivers that too.
-/// The buffer is empty and rewound, so the same slot is written and read each time; there is nothing to look up and
-/// nothing to route. Returns the last fault code, with what the kernel has emitted last between `base` and the tail.
+/// Where `deliver_to_one` stopped: the pipe that received last, and its fault code.
+#[repr(C)]
+struct Delivered {
+    handle: u64,
+    code: i32,
+}
+
+/// Delivers `bits` to a pipe, and as long as its kernel emits one value, and that to its own pipe or to one that this
+/// worker can `follow` it to, delivers that too. The buffer is empty and rewound, so the same slot is written and read
+/// each time; there is nothing to look up and nothing to route. Returns with what the kernel has emitted last between
+/// `base` and the tail, and with the circuit of the last pipe as the running one.
 ///
 /// A function of its own for the sake of registers: spills are stores, and stores bound this loop.
 #[inline(never)]
-unsafe fn deliver_to_one(
+unsafe fn deliver_to_one<H: Host>(
     worker: *mut Worker,
     base: *mut Slot,
-    handle: u64,
-    kernel: Kernel,
-    state: *mut c_void,
+    mut handle: u64,
+    mut kernel: Kernel,
+    mut state: *mut c_void,
     mut bits: u64,
-) -> i32 {
+) -> Delivered {
     // SAFETY: the caller's worker and buffer; the pipe is alive while its circuit is run.
     unsafe {
         let context = &raw mut (*worker).context;
         let after = base.add(1);
         loop {
-            (*context).tail = base;
-            let code = kernel(context, state, bits);
-            if (*context).tail != after
-                || (*base).pipe != handle
-                || code != 0
-                || (*worker).preempt.load(Ordering::Relaxed)
-            {
-                return code;
+            loop {
+                (*context).tail = base;
+                let code = kernel(context, state, bits);
+                if (*context).tail != after || code != 0 || (*worker).preempt.load(Ordering::Relaxed) {
+                    return Delivered { handle, code };
+                }
+                if (*base).pipe != handle {
+                    break;
+                }
+                bits = (*base).bits;
             }
+            let pipe = if H::HOSTED {
+                null_mut()
+            } else {
+                follow(worker, (*base).pipe)
+            };
+            if pipe.is_null() {
+                return Delivered { handle, code: 0 };
+            }
+            handle = (*base).pipe;
             bits = (*base).bits;
+            kernel = (*pipe).kernel;
+            state = (*pipe).state;
         }
     }
 }
 
+/// Goes on with the circuit that the only value of the running one is for: that of the pipe with this handle. There is
+/// no node and no queue, and what is left of both visits are a claim and a rest:
+///
+/// 1. The worker has nothing but this value: none in the transit, none pending, none in the ingress, no next circuit.
+/// 2. It claims the other circuit, IDLE to BUSY. That is the value's admission: whatever comes in from now on is
+///    behind it. While the circuit is BUSY it cannot end, nor its pipes.
+/// 3. It lets the running circuit rest. If something has come in meanwhile, that one is put back.
+///
+/// Null: it has to go the usual way, and nothing is changed.
+#[inline(never)]
+unsafe fn follow(worker: *mut Worker, handle: u64) -> *mut Pipe {
+    if !is_handle(handle) {
+        return null_mut();
+    }
+    let pipe = pipe_of(handle);
+    // SAFETY: the caller's worker, which runs a circuit; handles were ones once, so their pipes can be looked at, and
+    // so can a circuit that has ended, which nobody can claim.
+    unsafe {
+        if !is_pipe(pipe, handle) {
+            return null_mut();
+        }
+        prefetch(pipe.add(1).cast()); // its state, if inline
+        let circuit = (*worker).running();
+        let target = (*pipe).circuit.load(Ordering::Relaxed);
+        if target == circuit
+            || !(*circuit).pending.is_null()
+            || (*circuit).ingress.seen() != BUSY
+            || !scheduler::may_follow(worker)
+            || !(*target).can_be_followed()
+            || !(*target).ingress.begin()
+        {
+            return null_mut();
+        }
+        if !is_pipe(pipe, handle) {
+            if !(*target).ingress.rest() {
+                put_back(target);
+            }
+            return null_mut();
+        }
+        (*worker).circuit.store(target, Ordering::Relaxed);
+        scheduler::count_visit(worker);
+        (*worker).streak += 1;
+        if !(*circuit).ingress.rest() {
+            put_back(circuit);
+        }
+        pipe
+    }
+}
+
 /// Delivers the transit until it is empty (true), or the time slice is over or a receiver comes that this worker
-/// cannot call (false, perhaps with the last value delivered).
-unsafe fn drain<H: Host>(worker: *mut Worker, circuit: *mut Circuit) -> bool {
-    // SAFETY: the caller's worker, which runs the circuit; what is in its transit are handles of live pipes, since
+/// cannot call (false, perhaps with the last value delivered). The running circuit may be another one afterwards.
+unsafe fn drain<H: Host>(worker: *mut Worker) -> bool {
+    // SAFETY: the caller's worker, which runs a circuit; what is in its transit are handles of live pipes, since
     // those are dropped between two values from outside, and objects that the slots own.
     unsafe {
         let context = &raw mut (*worker).context;
@@ -447,21 +517,26 @@ unsafe fn drain<H: Host>(worker: *mut Worker, circuit: *mut Circuit) -> bool {
                 let pipe = pipe_of(handle);
                 let kernel = (*pipe).kernel;
                 let state = (*pipe).state;
-                let code = if last {
+                let delivered = if last {
                     (*worker).head = (*worker).base; // the last slot is in hand: rewind
                     (*worker).start = (*worker).base;
-                    deliver_to_one(worker, (*worker).base, handle, kernel, state, bits)
+                    deliver_to_one::<H>(worker, (*worker).base, handle, kernel, state, bits)
                 } else {
                     (*worker).head = slot.add(1);
                     (*worker).start = (*context).tail;
-                    kernel(context, state, bits)
+                    let code = kernel(context, state, bits);
+                    Delivered { handle, code }
                 };
-                if code != 0 {
-                    if code == MEET {
+                if delivered.code != 0 {
+                    if delivered.code == MEET {
                         if !H::HOSTED {
                             if last {
-                                (*worker).context.tail = (*worker).base;
-                                push(worker, Slot { pipe: handle, bits });
+                                let base = (*worker).base;
+                                if delivered.handle == handle {
+                                    (*base).pipe = handle;
+                                    (*base).bits = bits;
+                                } // else it is there, as the kernel before has emitted it
+                                (*context).tail = base.add(1);
                             } else {
                                 (*worker).head = slot;
                             }
@@ -469,14 +544,15 @@ unsafe fn drain<H: Host>(worker: *mut Worker, circuit: *mut Circuit) -> bool {
                         }
                         H::receive_scalar(worker, pipe, bits);
                     } else {
-                        events::fault(circuit, pipe, handle, code);
+                        let handle = delivered.handle;
+                        events::fault((*worker).running(), pipe_of(handle), handle, delivered.code);
                     }
                 }
                 if (*context).tail != (*worker).start {
-                    route(worker, circuit);
+                    route(worker, (*worker).running());
                 }
             }
-            if (*worker).preempt.load(Ordering::Relaxed) && yields::<H>(worker, circuit) {
+            if (*worker).preempt.load(Ordering::Relaxed) && yields::<H>(worker, (*worker).running()) {
                 return false;
             }
         }
@@ -577,11 +653,11 @@ unsafe fn begin<H: Host>(worker: *mut Worker, circuit: *mut Circuit, handle: u64
     }
 }
 
-/// Runs a circuit until nothing is left, or its time slice is over.
+/// Runs a circuit, and those that its last value leads to, until nothing is left or the time slice is over.
 ///
 /// # Safety
 /// `worker` is the calling thread's, which is responsible for the circuit.
-pub(crate) unsafe fn visit<H: Host>(worker: *mut Worker, circuit: *mut Circuit) {
+pub(crate) unsafe fn visit<H: Host>(worker: *mut Worker, mut circuit: *mut Circuit) {
     // SAFETY: as promised; whoever is responsible owns all of the circuit but its ingress word.
     unsafe {
         if !H::HOSTED && (*circuit).is_hosted() {
@@ -594,11 +670,15 @@ pub(crate) unsafe fn visit<H: Host>(worker: *mut Worker, circuit: *mut Circuit) 
             return;
         }
         loop {
-            if (*worker).head != (*worker).context.tail && !drain::<H>(worker, circuit) {
-                if leave(worker, circuit) {
-                    return;
+            if (*worker).head != (*worker).context.tail {
+                let drained = drain::<H>(worker);
+                circuit = (*worker).running();
+                if !drained {
+                    if leave(worker, circuit) {
+                        return;
+                    }
+                    continue;
                 }
-                continue;
             }
             if (*worker).preempt.load(Ordering::Relaxed) {
                 if yields::<H>(worker, circuit) && leave(worker, circuit) {
@@ -676,8 +756,7 @@ pub(crate) unsafe fn work<H: Host>(worker: *mut Worker) -> Work {
                 scheduler::pick(worker)
             };
             if !circuit.is_null() {
-                let visits = (*worker).visits.load(Ordering::Relaxed);
-                (*worker).visits.store(visits + 1, Ordering::Relaxed);
+                scheduler::count_visit(worker);
                 visit::<H>(worker, circuit);
                 (*worker).circuit.store(null_mut(), Ordering::Relaxed);
             } else if !scheduler::park::<H>(worker) {
