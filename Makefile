@@ -63,7 +63,7 @@ showcase: sync ## a million circuits on alpha, verified (SHOWCASE_ARGS=...)
 	$(RUN) perfkit showcase --provider alpha $(SHOWCASE_ARGS)
 
 .PHONY: lanes
-lanes: sync ## emission cost, delays by busy circuits, idle cost: measured against their bounds
+lanes: sync ## emission and hop cost, delays by busy circuits, idle cost: measured against their bounds
 	$(RUN) python perfkit/benchmarks/lanes.py
 
 .PHONY: costs

@@ -1,9 +1,10 @@
-"""What the object lane costs, what parked circuits cost, and how long a busy circuit delays another.
+"""What the object lane, hops of kernels and parked circuits cost, and how long a busy circuit delays another.
 
     python perfkit/benchmarks/lanes.py [--results DIR]
 
-Reference and alpha are measured through the public API, counts are verified outside the timed parts, and the
-run is kept like perfkit's. The exit status is 1 if a bound below is broken or a count wrong.
+Reference and alpha, and the ring of kernels on beta too if it is there, are measured through the public API,
+counts are verified outside the timed parts, and the run is kept like perfkit's. The exit status is 1 if a
+bound below is broken or a count wrong.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import gc
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -36,6 +37,9 @@ PROBES = 20
 MOST_EMISSION_NS = 600.0
 MOST_DELAY_S = 0.050
 MOST_PARKED_SHARE = 0.01
+RING = 50
+HOPS = 2_000_000
+MOST_HOP_NS = 13.0
 
 
 class Spin(kernel.State):
@@ -56,6 +60,52 @@ def spin(ctx: kernel.Context, state: Spin, value: int) -> None:
     state.count += 1
     if state.again:
         ctx.emit(state.again, value)
+
+
+class Relay(kernel.State):
+    """Passes a token on as long as its value lasts, then tells."""
+
+    count: kernel.int64
+    onward: kernel.Pipe
+    done: kernel.Pipe
+
+
+@kernel.receptor(Relay, kernel.int64)
+def relay(ctx: kernel.Context, state: Relay, value: int) -> None:
+    """Count, and emit one less to the next circuit."""
+    state.count += 1
+    if value > 0:
+        ctx.emit(state.onward, value - 1)
+    else:
+        ctx.emit(state.done, 0)
+
+
+def ring_hop_ns(cortices: Mapping[str, Cortex]) -> dict[str, float]:
+    """Return what a hop of one token in a ring of circuits costs: processor time in ns, medians of turns."""
+    done = threading.Event()
+    rings: dict[str, list[Any]] = {}
+    with ExitStack() as stack:
+        for name, cortex in cortices.items():
+            told: Pipe[int] = stack.enter_context(cortex.circuit()).pipe(
+                lambda _: done.set(), lane=kernel.int64
+            )
+            circuits = [stack.enter_context(cortex.circuit()) for _ in range(RING)]
+            pipes = rings[name] = [circuit.pipe(relay.bind(done=told)) for circuit in circuits]
+            for pipe, onward in zip(pipes, pipes[1:] + pipes[:1], strict=True):
+                pipe.state.onward = onward
+        samples: dict[str, list[float]] = {name: [] for name in rings}
+        for turn in range(TURNS):
+            for name in rings if turn % 2 == 0 else reversed(rings):
+                done.clear()
+                begun = time.process_time()
+                rings[name][0].emit(HOPS - 1)
+                if not done.wait(60):
+                    raise SystemExit(f"{name}: the token of the ring got lost")
+                samples[name].append((time.process_time() - begun) / HOPS * 1e9)
+        for name, pipes in rings.items():
+            if {pipe.state.count for pipe in pipes} != {HOPS // RING * TURNS}:
+                raise SystemExit(f"{name}: the circuits of the ring have not all had their share of the hops")
+    return {name: median(costs) for name, costs in samples.items()}
 
 
 @contextmanager
@@ -195,6 +245,10 @@ def main(results: Path) -> None:
         for name in names:
             delay = measure(cortices[name])
             tell(what, name, delay, f"{delay * 1e3:.1f} ms", "50 ms", delay < MOST_DELAY_S)
+    native = {it.name for it in spi.installed()} & {"alpha", "beta"}
+    for name, cost in ring_hop_ns({name: substrates.cortex(name) for name in sorted(native)}).items():
+        figures["providers"].setdefault(name, {})
+        tell("kernel_ring_hop_ns", name, cost, f"{cost:.1f} ns", "13 ns", cost <= MOST_HOP_NS)
     share = parked_share(cortices["alpha"])
     tell("parked_share", "alpha", share, f"{share:.3%} of one processor", "1 %", share < MOST_PARKED_SHARE)
 
