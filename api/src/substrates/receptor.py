@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, TypeVar
+from types import FunctionType, MethodType
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from .absent import UNSET, Unset, present
 from .errors import ConfigurationError
@@ -84,7 +86,22 @@ def checked_function(function: Any, operation: str, parameter: str) -> Any:
     return function
 
 
+_SEEN_BY_CODE: Final = sys.version_info < (3, 12)
+"""Whether a function's code alone tells a coroutine function; later `inspect.markcoroutinefunction` may."""
+_COROUTINES: Final = 0x80 | 0x200
+"""`inspect.CO_COROUTINE` and `inspect.CO_ASYNC_GENERATOR`; `inspect` itself is imported when needed."""
+
+
 def _refuse_coroutines(called: Any, given: Any, operation: str) -> None:
+    function = called.__func__ if type(called) is MethodType else called
+    if (
+        _SEEN_BY_CODE
+        and type(function) is FunctionType
+        and not function.__code__.co_flags & _COROUTINES
+        and not hasattr(function, "__wrapped__")
+    ):
+        return  # as the lines below would find at ten times the cost
+
     import inspect
 
     # What is called in the end: of a partial its function, of an instance its __call__.

@@ -110,6 +110,30 @@ def test_class_with_a_layout_can_be_a_pipe() -> None:
     assert NativePipe.__basicsize__ == Native.__basicsize__
 
 
+def test_making_a_pipe_makes_no_subject(circuit: LaneCircuit) -> None:
+    class Counter(substrates.Receptor[int]):
+        def receive(self, value: int) -> None: ...
+
+    pipe = circuit.pipe(print)
+    circuit.pipe("base.named", lambda _: None)
+    circuit.pipe(Counter())
+    circuit.pipe("base.forwarding", [pipe])
+
+    assert circuit._subject is None
+    assert pipe._subject is None
+
+
+def test_look_alike_is_refused_in_the_name_of_the_circuit(circuit: LaneCircuit) -> None:
+    def alike(_: int) -> None: ...
+
+    alike.emit = alike.subject = None  # type: ignore[attr-defined]
+
+    with pytest.raises(substrates.ProviderMismatchFault) as caught:
+        circuit.pipe(alike)
+
+    assert caught.value.subject is circuit.subject
+
+
 def test_workers_are_no_more_than_the_processors_of_this_process() -> None:
     assert 1 <= usable_cores() <= (os.cpu_count() or 1)
 

@@ -33,7 +33,7 @@ class Basin(Receiving, substrates.Basin[Any]):
 
     def drain(self, target: Any, /) -> None:
         circuit = self._circuit
-        own = circuit._cortex.pipe_given(target, "drain", "target", self.subject)
+        own = circuit._cortex.pipe_given(target, "drain", "target", self)
         circuit._job(partial(self._drain, own))
 
     def _receptor(self) -> Callable[[Any], object]:

@@ -12,7 +12,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from time import perf_counter_ns
-from types import UnionType
+from types import FunctionType, UnionType
 from typing import TYPE_CHECKING, Any
 
 import substrates
@@ -103,13 +103,20 @@ class Circuit(Managed, substrates.Circuit):
     # -- pipes
 
     def pipe(self, *arguments: Any, lane: Any = UNSET) -> Pipe:
-        if len(arguments) == 1 and type(arguments[0]) is Binding and lane is UNSET and not self._closing:
-            return self._kernel_pipe(None, arguments[0])
+        if len(arguments) == 1 and lane is UNSET and not self._closing:
+            # What populations are made of, ahead of all that it is not.
+            kind = type(arguments[0])
+            if kind is Binding:
+                return self._kernel_pipe(None, arguments[0])
+            if kind is FunctionType and not hasattr(arguments[0], "emit"):
+                receive = receive_of(arguments[0], "pipe")
+                if receive is not None:
+                    return self._receptor_pipe(None, receive, Lane.OBJECT)
         if len(arguments) > 2:
             raise TypeError(f"pipe takes at most a name and a target, {len(arguments)} arguments were given")
         name: Name | None = None
         if len(arguments) == 2:
-            name = self._cortex.names.given(arguments[0], "pipe", self.subject)
+            name = self._cortex.names.given(arguments[0], "pipe", self)
         scalar = Lane.OBJECT if lane is UNSET else Lane.of(lane)
         if not arguments:
             self._require_open("pipe")
@@ -161,7 +168,7 @@ class Circuit(Managed, substrates.Circuit):
         Raises:
             ProviderMismatchFault: a pipe of another provider, or a look-alike.
         """
-        return self._cortex.own_pipe(target, operation, self.subject)
+        return self._cortex.own_pipe(target, operation, self)
 
     @staticmethod
     def _no_lane(lane: Any) -> None:
@@ -201,7 +208,7 @@ class Circuit(Managed, substrates.Circuit):
         from .lookups import Pool
         from .subscribers import Subscriber
 
-        own = self._cortex.names.given(name, "subscriber", self.subject)
+        own = self._cortex.names.given(name, "subscriber", self)
         present(callback, "subscriber", "callback")
         if isinstance(callback, substrates.Pool):
             if not self._cortex.owns(callback):
@@ -219,7 +226,7 @@ class Circuit(Managed, substrates.Circuit):
         from .sinks import Sink
 
         name, endpoint = self._given("sink", arguments, "endpoint")
-        own = self._cortex.pipe_given(endpoint, "sink", "endpoint", self.subject)
+        own = self._cortex.pipe_given(endpoint, "sink", "endpoint", self)
         self._require_open("sink")
         return Sink(self, name, own)
 
@@ -263,7 +270,7 @@ class Circuit(Managed, substrates.Circuit):
         from .tickers import Ticker
 
         name, interval, target = self._given("ticker", arguments, "interval", "target")
-        own = self._cortex.pipe_given(target, "ticker", "target", self.subject)
+        own = self._cortex.pipe_given(target, "ticker", "target", self)
         interval_ns = nanoseconds(interval, "ticker", "interval")
         self._require_open("ticker")
         return Ticker(self, name, interval_ns, own)
@@ -278,7 +285,7 @@ class Circuit(Managed, substrates.Circuit):
                 f"{operation} takes a name, if any, and {', '.join(parameters)};"
                 f" {len(arguments)} arguments were given"
             )
-        name = self._cortex.names.given(arguments[0], operation, self.subject) if surplus else self._name
+        name = self._cortex.names.given(arguments[0], operation, self) if surplus else self._name
         others = arguments[surplus:]
         for parameter, value in zip(parameters, others, strict=True):
             present(value, operation, parameter)
@@ -292,14 +299,14 @@ class Circuit(Managed, substrates.Circuit):
             return self._name
         name = self._name
         if arguments:
-            name = self._cortex.names.given(arguments[0], operation, self.subject)
+            name = self._cortex.names.given(arguments[0], operation, self)
         if len(arguments) == 2:
             checked_witness(arguments[1], operation)
         return name
 
     def _mismatch(self, operation: str, parameter: str, given: Any, kind: str) -> ProviderMismatchFault:
         provider = self._cortex.provider
-        return mismatch(self.subject, operation, f"{parameter}={given!r}", kind, provider)
+        return mismatch(self, operation, f"{parameter}={given!r}", kind, provider)
 
     # -- lifetime
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import substrates
 from substrates import Clock, Fiber, Flow, ForkedProcessError, Recipe
-from substrates import Subject as AnySubject
 from substrates.absent import UNSET, Unset, present
 from substrates.receptor import checked_function
 
@@ -24,7 +23,7 @@ from .currents import Current, Currents
 from .faults import Faults
 from .lookups import Pool
 from .names import Name, Names
-from .origin import mismatch
+from .origin import Called, mismatch
 from .pipes import Pipe
 from .scopes import Scope
 from .states import Slot, State, made_slot
@@ -153,20 +152,21 @@ class Cortex(substrates.Cortex):
             return component.extremity is self._subject
         return component is self
 
-    def own_pipe(self, target: Any, operation: str, receiver: AnySubject[Any]) -> Pipe | None:
+    def own_pipe(self, target: Any, operation: str, receiver: Called) -> Pipe | None:
         """Return `target` if it is a pipe of this cortex, None if it is no pipe.
 
         Raises:
             ProviderMismatchFault: a pipe of another provider, or a look-alike.
         """
-        if isinstance(target, Pipe) and target._circuit._cortex is self:
+        is_pipe = isinstance(target, substrates.Pipe)
+        if is_pipe and isinstance(target, Pipe) and target._circuit._cortex is self:
             return target
-        if isinstance(target, substrates.Pipe) or (hasattr(target, "emit") and hasattr(target, "subject")):
+        if is_pipe or (hasattr(target, "emit") and hasattr(target, "subject")):
             way_out = "create the pipe from the same cortex"
             raise mismatch(receiver, operation, f"{target!r}", "a pipe", self._provider, way_out)
         return None
 
-    def pipe_given(self, target: Any, operation: str, parameter: str, receiver: AnySubject[Any]) -> Pipe:
+    def pipe_given(self, target: Any, operation: str, parameter: str, receiver: Called) -> Pipe:
         """Return the pipe that a caller gave to `operation` of `receiver`.
 
         Raises:
@@ -183,7 +183,7 @@ class Cortex(substrates.Cortex):
         self.faults.hook = None if hook is None else checked_function(hook, "on_fault", "hook")
 
     def given_name(
-        self, name: substrates.Name | str | Unset, operation: str, receiver: AnySubject[Any], default: Name
+        self, name: substrates.Name | str | Unset, operation: str, receiver: Called, default: Name
     ) -> Name:
         """Return the name given to an operation, or `default`."""
         return default if name is UNSET else self.names.given(name, operation, receiver)

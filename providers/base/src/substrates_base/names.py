@@ -11,7 +11,7 @@ import substrates
 from substrates import ConfigurationError, Subject
 from substrates.absent import UNSET, Unset, present
 
-from .origin import mismatch
+from .origin import Called, mismatch
 
 __all__ = ["Name", "Names"]
 
@@ -131,7 +131,7 @@ class Names:
         return self.intern(f"{name._path}.{path}")
 
     def given(
-        self, name: Any, operation: str, receiver: Subject[Any] | None = None, parameter: str = "name"
+        self, name: Any, operation: str, receiver: Called | None = None, parameter: str = "name"
     ) -> Name:
         """Return the name that a caller gave to `operation` of `receiver`, as a `Name` or a `str`.
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from substrates import ProviderMismatchFault, Subject
+from substrates import ProviderMismatchFault, Subject, Substrate
 
-__all__ = ["mismatch"]
+__all__ = ["Called", "mismatch"]
+
+Called = Subject[Any] | Substrate
+"""A component that was called, or its subject.
+
+Pass the component where its subject may not be made yet: it is asked for it when there is something to
+refuse. So a million circuits hold none after their pipes are made."""
 
 
 def mismatch(
-    receiver: Subject[Any],
+    receiver: Called,
     operation: str,
     given: str,
     kind: str,
@@ -20,7 +26,7 @@ def mismatch(
     """Return the fault about an argument that another provider made, or that looks as if one had.
 
     Args:
-        receiver: the subject of what was called.
+        receiver: what was called.
         operation: which was called.
         given: the argument as it was given, perhaps with the parameter's name.
         kind: what it is, with its article.
@@ -28,7 +34,7 @@ def mismatch(
         way_out: what to do instead.
     """
     return ProviderMismatchFault(
-        receiver,
+        receiver if isinstance(receiver, Subject) else receiver.subject,
         operation,
         f"{operation}({given}): {kind} of another provider given to {provider!r}; {way_out}",
     )

@@ -46,7 +46,7 @@ class Port(Component, substrates.Port[Any]):
         self._circuit._job(partial(self._update, function, *arguments[:-1]))
 
     def emit(self, target: Any, /) -> None:
-        own = self._circuit._cortex.pipe_given(target, "emit", "target", self.subject)
+        own = self._circuit._cortex.pipe_given(target, "emit", "target", self)
         forward = FanOut(self._circuit, (own,))
         self._circuit._job(lambda: forward(self._value))
 
