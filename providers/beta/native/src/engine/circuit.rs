@@ -335,8 +335,8 @@ pub unsafe fn circuit_drop(cache: *mut Cache, circuit: *mut Circuit) {
                 }
             }
         }
+        super::trim_if_worth_it(cache);
     }
-    super::trim_if_worth_it();
 }
 
 /// Runs a command that does not end the circuit.

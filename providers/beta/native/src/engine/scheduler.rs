@@ -287,6 +287,22 @@ pub(crate) fn if_quiescent(then: impl FnOnce()) {
     });
 }
 
+/// Empties the caches of parked workers.
+///
+/// # Safety
+/// Within `if_quiescent`: who is in a list of parked workers leaves it under a mutex that the caller holds, and
+/// uses its cache only after that. Others may be about to end, and empty theirs themselves.
+pub(crate) unsafe fn close_parked_caches() {
+    for worker in ENGINE.native.each().chain(ENGINE.hosted.each()) {
+        // SAFETY: workers are never freed; a parked one does not use its cache.
+        unsafe {
+            if (*worker).sleeper.listed.load(Ordering::Relaxed) {
+                Worker::close_cache(worker);
+            }
+        }
+    }
+}
+
 thread_local! {
     static THIS: Cell<*mut Worker> = const { Cell::new(null_mut()) };
 }
@@ -562,7 +578,7 @@ unsafe fn park_detached(worker: *mut Worker) -> bool {
             }
             return !is_stopping();
         }
-        trim_if_worth_it();
+        trim_if_worth_it(null_mut());
         loop {
             let added = team.threads.load(Ordering::Relaxed) > team.base.load(Ordering::Relaxed);
             match (*sleeper).parker.park(if added { Some(RETIRE) } else { None }) {

@@ -223,8 +223,17 @@ impl Worker {
             memory::account(-signed((*worker).room() * SLOT));
             libc::free((*worker).base.cast());
             (*worker).base = null_mut();
-            memory::cache_close(&raw mut (*worker).own_cache);
+            Self::close_cache(worker);
         }
+    }
+
+    /// Gives its nodes back.
+    ///
+    /// # Safety
+    /// The worker is the caller's, or parked and kept from leaving.
+    pub(crate) unsafe fn close_cache(worker: *mut Self) {
+        // SAFETY: as promised.
+        unsafe { memory::cache_close(&raw mut (*worker).own_cache) };
     }
 
     fn room(&self) -> usize {
