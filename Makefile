@@ -72,6 +72,10 @@ costs: sync ## cost of recipes, of dispatch in conduits and of names: measured a
 	$(RUN) python perfkit/benchmarks/dispatch.py
 	$(RUN) python perfkit/benchmarks/names.py
 
+.PHONY: cycles
+cycles: sync ## a million circuits made, run, closed and dropped, again and again: what they cost and leave
+	$(RUN) python perfkit/benchmarks/cycles.py
+
 .PHONY: check
 check: lint test tck ## everything: format, lint, types, import contracts, tests, TCK
 
