@@ -125,14 +125,14 @@ class Circuit(LaneCircuit):
     has a native part.
     """
 
-    __slots__ = ("_handle", "_receivers", "_tail")
+    __slots__ = ("_handle", "_receivers")
 
     _cortex: AlphaCortex
     _receivers: dict[int, Any]
+    _tail: _Tail | None
 
     def __init__(self, cortex: AlphaCortex, name: Name) -> None:
         self._handle = 0
-        self._tail: _Tail | None = None
         LaneCircuit.__init__(self, cortex, name, cortex.workers)  # last: what it counts, `__del__` takes back
 
     @property
@@ -158,7 +158,7 @@ class Circuit(LaneCircuit):
 
     def claim(self) -> None:
         """Have the lane run this circuit: values wait in its tail."""
-        if not self._scheduled:
+        if self._permit:
             self._claim()
 
     # -- the engine interface
@@ -328,10 +328,6 @@ class Circuit(LaneCircuit):
         self._end_queue()
         return self._ingress
 
-    def _more(self) -> bool:
-        tail = self._tail
-        return tail is not None and tail.more()
-
     def _bury(self) -> None:
         super()._bury()
         if self._handle:
@@ -369,5 +365,5 @@ class Circuit(LaneCircuit):
             self._queue.extend(item)
         else:
             self._ingress.extend(item)
-        if not self._scheduled and not self._cortex.forked and not self._ended:
+        if self._permit and not self._cortex.forked and not self._ended:
             self._claim()

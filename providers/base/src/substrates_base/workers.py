@@ -12,8 +12,10 @@ import logging
 import os
 import sys
 import threading
+from _thread import get_ident
 from collections import deque
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import monotonic
@@ -54,14 +56,17 @@ def usable_cores() -> int:
 class Worker:
     """One thread of the lane.
 
-    `expired` is written by the watcher and the worker, the rest by the worker alone.
+    `expired` and `seen` are written by the watcher and, with each circuit that it takes, by the worker; the
+    rest by the worker alone.
     """
 
-    __slots__ = ("circuit", "expired", "since", "transit")
+    __slots__ = ("circuit", "expired", "ident", "seen", "transit")
 
     def __init__(self) -> None:
         self.circuit: LaneCircuit | None = None
-        self.since = 0.0
+        self.ident = 0
+        self.seen = False
+        """Whether the watcher has seen it with the circuit that it has."""
         self.expired = False
         self.transit: deque[Any] = deque()
 
@@ -75,7 +80,7 @@ class Workers:
         self._ready: SimpleQueue[LaneCircuit | None] = SimpleQueue()
         self.put = self._ready.put
         self._alarm: SimpleQueue[None] = SimpleQueue()
-        self._watching = False
+        self.watching = False
         self._started = False
         self._workers: dict[Worker, threading.Thread] = {}
         self._told = False
@@ -97,11 +102,15 @@ class Workers:
                     self._started = True
 
     def schedule(self, circuit: LaneCircuit) -> None:
-        """Put a circuit on the ready queue; the caller holds its permit."""
+        """Put a circuit on the ready queue."""
         self.put(circuit)
-        if not self._watching:
-            self._watching = True
-            self._alarm.put(None)
+        if not self.watching:
+            self.watch()
+
+    def watch(self) -> None:
+        """Wake the watcher: there is work."""
+        self.watching = True
+        self._alarm.put(None)
 
     def about_to_block(self) -> None:
         """Make sure that others go on although the calling thread will block, if it is a worker."""
@@ -115,12 +124,12 @@ class Workers:
         self._lock = threading.RLock()
         for worker in self._workers:
             if worker.circuit is not None:
-                worker.circuit._scheduled = False
+                worker.circuit._permit.append(None)
         with suppress(Empty):
             while True:
                 circuit = self._ready.get(block=False)
                 if circuit is not None:
-                    circuit._scheduled = False
+                    circuit._permit.append(None)
 
     def count(self) -> int:
         """Return the number of worker threads."""
@@ -158,10 +167,14 @@ class Workers:
 
     def _work(self, worker: Worker, patience_s: float | None) -> None:
         ready = self._ready
-        currents = self._cortex.currents
+        get = ready.get if patience_s is None else partial(ready.get, timeout=patience_s)
+        context = (
+            self._cortex.currents.__dict__
+        )  # this thread's; an attribute of a local costs three times as much
+        worker.ident = get_ident()
         while True:
             try:
-                circuit = ready.get(timeout=patience_s)
+                circuit = get()
             except Empty:
                 circuit = None
             else:
@@ -172,11 +185,10 @@ class Workers:
                     del self._workers[worker]
                 return
             worker.circuit = circuit
-            worker.since = monotonic()
-            worker.expired = False
-            currents.circuit = circuit
+            worker.seen = worker.expired = False
+            context["circuit"] = circuit
             circuit._run(worker)
-            currents.circuit = None
+            context["circuit"] = None
             worker.circuit = None
             del circuit
 
@@ -190,19 +202,21 @@ class Workers:
                 except Empty:
                     quiet = self._tick()
                 else:
-                    self._watching = True
+                    self.watching = True
 
     def _tick(self) -> bool:
         """Look once; return whether there is nothing to watch."""
-        now = monotonic()
         workers = list(self._workers)
         if self._ready.empty():
-            self._watching = False
+            self.watching = False
             # A circuit made ready before the line above did not raise the alarm: look again.
             if self._ready.empty():
                 return True
-            self._watching = True
-        late = [worker for worker in workers if worker.circuit is not None and now - worker.since > TICK_S]
+            self.watching = True
+        running = [worker for worker in workers if worker.circuit is not None]
+        late = [worker for worker in running if worker.seen]
+        for worker in running:
+            worker.seen = True
         stuck = bool(late) and all(worker.expired for worker in late)
         for worker in late:
             worker.expired = True
