@@ -325,7 +325,7 @@ class _Receiver:
 class ScalarReceiver(_Receiver):
     """A Python callable behind a scalar pipe."""
 
-    __slots__ = ("_receive", "lane")
+    __slots__ = ("_receive", "lane", "layout")
 
     def __init__(
         self, circuit: Circuit, handle: int, name: Name, receive: Callable[[Any], object], lane: Lane
@@ -333,10 +333,8 @@ class ScalarReceiver(_Receiver):
         super().__init__(circuit, handle, name)
         self._receive = receive
         self.lane = lane
-
-    def value_of(self, bits: int) -> int | float:
-        """Return the value that a kernel emitted."""
-        return self.lane.from_bits(_signed(bits))
+        self.layout = "q" if lane is Lane.INT64 else "d"
+        """The format, as in `memoryview`, of a value that a kernel emitted."""
 
 
 class KernelReceiver(_Receiver):
@@ -347,9 +345,8 @@ class KernelReceiver(_Receiver):
 
     __slots__ = ()
 
-    def value_of(self, bits: int) -> int:
-        """Return what stands in the queue for the bits of a value."""
-        return bits
+    layout = "Q"
+    """What stands in the queue are the bits of a value."""
 
     def _receive(self, bits: int) -> None:
         circuit = self._circuit
