@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import signal
+
+import pytest
 
 # pytest names test modules by their folders, and the folder `perfkit/` has the name of the package in it:
 # without this, `perfkit` would be the folder.
@@ -12,3 +15,15 @@ import perfkit  # noqa: F401
 # interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+_NO_BETA = pytest.mark.skipif(
+    importlib.util.find_spec("substrates_beta") is None,
+    reason="beta is not installed: providers/beta/ready says why",
+)
+
+
+@pytest.fixture(params=["reference", "alpha", pytest.param("beta", marks=_NO_BETA)])
+def provider(request: pytest.FixtureRequest) -> str:
+    """Return the name of each provider of this project in turn."""
+    name: str = request.param
+    return name

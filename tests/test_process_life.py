@@ -13,9 +13,6 @@ import time
 
 import pytest
 
-PROVIDERS = ["reference", "alpha"]
-pytestmark = pytest.mark.parametrize("provider", PROVIDERS)
-
 HEAD = """
 import os, signal, sys, threading, time, warnings
 import substrates

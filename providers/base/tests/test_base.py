@@ -12,19 +12,19 @@ from typing import Any
 import pytest
 
 import substrates
-from substrates_base import Count, LaneCircuit, Live, Pipe, usable_cores
+from substrates_base import Circuit, Count, Live, Pipe, usable_cores
 
 
-@pytest.fixture(params=["reference", "alpha"])
-def circuit(request: pytest.FixtureRequest) -> Iterator[LaneCircuit]:
-    circuit = substrates.cortex(request.param).circuit("base")
-    assert isinstance(circuit, LaneCircuit)
+@pytest.fixture
+def circuit(provider: str) -> Iterator[Circuit]:
+    circuit = substrates.cortex(provider).circuit("base")
+    assert isinstance(circuit, Circuit)
     yield circuit
     circuit.close()
     circuit.wait(10)
 
 
-def test_jobs_and_emissions_share_one_order(circuit: LaneCircuit) -> None:
+def test_jobs_and_emissions_share_one_order(circuit: Circuit) -> None:
     log: list[Any] = []
     pipe = circuit.pipe(log.append)
 
@@ -36,7 +36,7 @@ def test_jobs_and_emissions_share_one_order(circuit: LaneCircuit) -> None:
     assert log == [entry for turn in range(100) for entry in (turn, f"job {turn}")]
 
 
-def test_job_of_a_receptor_is_transit(circuit: LaneCircuit) -> None:
+def test_job_of_a_receptor_is_transit(circuit: Circuit) -> None:
     log: list[Any] = []
 
     def receive(value: int) -> None:
@@ -54,7 +54,7 @@ def test_job_of_a_receptor_is_transit(circuit: LaneCircuit) -> None:
     assert log == [1, "job of 1", 2, "job of 2"]
 
 
-def test_failing_job_is_isolated_and_counted(circuit: LaneCircuit) -> None:
+def test_failing_job_is_isolated_and_counted(circuit: Circuit) -> None:
     before = circuit._cortex.faults.count.value()
 
     circuit._job(lambda: 1 // 0)
@@ -63,7 +63,7 @@ def test_failing_job_is_isolated_and_counted(circuit: LaneCircuit) -> None:
     assert circuit._cortex.faults.count.value() == before + 1
 
 
-def test_job_after_close_is_dropped(circuit: LaneCircuit) -> None:
+def test_job_after_close_is_dropped(circuit: Circuit) -> None:
     log: list[int] = []
     circuit._job(lambda: log.append(1))
     circuit.close()

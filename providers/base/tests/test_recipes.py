@@ -22,15 +22,15 @@ import substrates
 from substrates import Cortex, Fiber, Flow, ManualClock, Pipe, Recipe, TemporalError, kernel
 from substrates.kernel import Lane
 from substrates.recipe import Stage
-from substrates_base import LaneCircuit, compiler
+from substrates_base import Circuit, compiler
 from substrates_base.compiler import compiled
 from substrates_base.memories import Memory
 from substrates_base.operators import NAMES, OPERATORS
 
 
-@pytest.fixture(params=["reference", "alpha"])
-def cortex(request: pytest.FixtureRequest) -> Cortex:
-    return substrates.cortex(request.param)
+@pytest.fixture
+def cortex(provider: str) -> Cortex:
+    return substrates.cortex(provider)
 
 
 @pytest.fixture
@@ -39,9 +39,9 @@ def clock() -> ManualClock:
 
 
 @pytest.fixture
-def circuit(cortex: Cortex, clock: ManualClock) -> Iterator[LaneCircuit]:
+def circuit(cortex: Cortex, clock: ManualClock) -> Iterator[Circuit]:
     circuit = cortex.circuit("recipes", clock=clock)
-    assert isinstance(circuit, LaneCircuit)
+    assert isinstance(circuit, Circuit)
     yield circuit
     circuit.close()
     circuit.wait(10)
@@ -83,7 +83,7 @@ def constant(result: Any) -> Callable[[Any], Any]:
     return lambda _: result
 
 
-def played(recipe: Recipe[Any, Any], circuit: LaneCircuit, *values: Any) -> list[Any]:
+def played(recipe: Recipe[Any, Any], circuit: Circuit, *values: Any) -> list[Any]:
     received: list[Any] = []
     pipe = recipe.pipe(circuit.pipe(received.append))
     for value in values:
@@ -203,7 +203,7 @@ def test_source_of_the_identity_calls_the_target(cortex: Cortex) -> None:
     )
 
 
-def test_source_is_what_runs(cortex: Cortex, circuit: LaneCircuit, shapes: None) -> None:
+def test_source_is_what_runs(cortex: Cortex, circuit: Circuit, shapes: None) -> None:
     fiber = cortex.fiber().guard(positive).tee(circuit.pipe()).limit(3)
 
     fiber.pipe(circuit.pipe())
@@ -248,7 +248,7 @@ def _target(circuit: Any) -> Any:
     return circuit._receptor_pipe(None, lambda _: None, Lane.OBJECT)
 
 
-def test_every_form_attaches_and_receives(cortex: Cortex, circuit: LaneCircuit) -> None:
+def test_every_form_attaches_and_receives(cortex: Cortex, circuit: Circuit) -> None:
     before = circuit._cortex.faults.count.value()
 
     for recipe in everything(cortex):
@@ -277,7 +277,7 @@ def test_names_of_operators_do_not_meet_those_of_the_code() -> None:
     ],
 )
 def test_traceback_shows_the_line_of_the_operator(
-    cortex: Cortex, circuit: LaneCircuit, shown: str, line: str, make: Callable[[Fiber[Any]], Fiber[Any]]
+    cortex: Cortex, circuit: Circuit, shown: str, line: str, make: Callable[[Fiber[Any]], Fiber[Any]]
 ) -> None:
     errors: list[BaseException] = []
     cortex.on_fault(lambda _, error: errors.append(error))
@@ -299,9 +299,7 @@ def test_traceback_shows_the_line_of_the_operator(
     assert linecache.getline(frame.filename, frame.lineno - 1).strip().startswith(f"# 2: {shown}(")
 
 
-def test_traceback_survives_a_check_of_the_line_cache(
-    cortex: Cortex, circuit: LaneCircuit, shapes: None
-) -> None:
+def test_traceback_survives_a_check_of_the_line_cache(cortex: Cortex, circuit: Circuit, shapes: None) -> None:
     pipe = cortex.fiber().guard(positive).pipe(circuit.pipe())
 
     linecache.checkcache()
@@ -313,7 +311,7 @@ def test_traceback_survives_a_check_of_the_line_cache(
 # -- one compilation per shape, bounded
 
 
-def test_a_shape_is_compiled_once(cortex: Cortex, circuit: LaneCircuit, shapes: None) -> None:
+def test_a_shape_is_compiled_once(cortex: Cortex, circuit: Circuit, shapes: None) -> None:
     target = circuit.pipe()
     for limit in range(1, 20):
         fiber = cortex.fiber().guard(limit.__lt__).limit(limit)
@@ -337,7 +335,7 @@ def test_a_shape_is_compiled_once(cortex: Cortex, circuit: LaneCircuit, shapes: 
 )
 def test_other_shapes_are_compiled_anew(
     cortex: Cortex,
-    circuit: LaneCircuit,
+    circuit: Circuit,
     shapes: None,
     one: Callable[[Fiber[Any]], Fiber[Any]],
     other: Callable[[Fiber[Any]], Fiber[Any]],
@@ -360,7 +358,7 @@ def test_what_is_kept_is_bounded(shapes: None) -> None:
 
 
 def test_lines_stay_while_a_pipe_runs_them_and_go_with_it(
-    cortex: Cortex, circuit: LaneCircuit, shapes: None
+    cortex: Cortex, circuit: Circuit, shapes: None
 ) -> None:
     pipe = cortex.fiber().guard(positive).pipe(circuit.pipe())
 
@@ -381,7 +379,7 @@ def _sources() -> set[str]:
     }
 
 
-def test_attaching_makes_no_cycle(cortex: Cortex, circuit: LaneCircuit) -> None:
+def test_attaching_makes_no_cycle(cortex: Cortex, circuit: Circuit) -> None:
     class Held:
         def __call__(self, value: Any) -> bool:
             return True
@@ -399,9 +397,7 @@ def test_attaching_makes_no_cycle(cortex: Cortex, circuit: LaneCircuit) -> None:
         gc.enable()
 
 
-def test_shapes_are_compiled_by_many_threads_at_once(
-    cortex: Cortex, circuit: LaneCircuit, shapes: None
-) -> None:
+def test_shapes_are_compiled_by_many_threads_at_once(cortex: Cortex, circuit: Circuit, shapes: None) -> None:
     received: list[int] = []
     target = circuit.pipe(received.append)
     begin = threading.Barrier(4)
@@ -428,7 +424,7 @@ def test_shapes_are_compiled_by_many_threads_at_once(
 # -- without limits of Python's in sight
 
 
-def test_many_operators(cortex: Cortex, circuit: LaneCircuit) -> None:
+def test_many_operators(cortex: Cortex, circuit: Circuit) -> None:
     fiber: Fiber[int] = cortex.fiber()
     for _ in range(2_000):
         fiber = fiber.replace(lambda v: v + 1)
@@ -436,7 +432,7 @@ def test_many_operators(cortex: Cortex, circuit: LaneCircuit) -> None:
     assert played(fiber, circuit, 0, 1) == [2_000, 2_001]
 
 
-def test_deeply_nested_fibers_of_when(cortex: Cortex, circuit: LaneCircuit) -> None:
+def test_deeply_nested_fibers_of_when(cortex: Cortex, circuit: Circuit) -> None:
     fiber: Fiber[int] = cortex.fiber().every(2)
     for _ in range(120):
         fiber = cortex.fiber().when(not_negative, fiber).replace(lambda v: v + 1)
@@ -444,7 +440,7 @@ def test_deeply_nested_fibers_of_when(cortex: Cortex, circuit: LaneCircuit) -> N
     assert played(fiber, circuit, 0, 1, -500, 2, 3) == [121, -499, 123]
 
 
-def test_many_windows(cortex: Cortex, circuit: LaneCircuit) -> None:
+def test_many_windows(cortex: Cortex, circuit: Circuit) -> None:
     flow: Flow[int, Any] = cortex.flow()
     for _ in range(45):
         flow = flow.window(2).map(lambda window: window.last())
@@ -456,7 +452,7 @@ def test_many_windows(cortex: Cortex, circuit: LaneCircuit) -> None:
         ended[-1].size()
 
 
-def test_many_attachments_on_top_of_each_other(cortex: Cortex, circuit: LaneCircuit) -> None:
+def test_many_attachments_on_top_of_each_other(cortex: Cortex, circuit: Circuit) -> None:
     received: list[int] = []
     pipe: Pipe[int] = circuit.pipe(received.append)
     for _ in range(3 * sys.getrecursionlimit()):
@@ -469,7 +465,7 @@ def test_many_attachments_on_top_of_each_other(cortex: Cortex, circuit: LaneCirc
     assert received == [3 * sys.getrecursionlimit(), 3 * sys.getrecursionlimit() + 1]
 
 
-def test_counts_beyond_a_machine_word(cortex: Cortex, circuit: LaneCircuit) -> None:
+def test_counts_beyond_a_machine_word(cortex: Cortex, circuit: Circuit) -> None:
     fiber = cortex.fiber().limit(2**70).inhibit(0).distinct(2**70).rolling(1, operator.add, 0)
     flow = cortex.flow(fiber).window(2**70).map(lambda window: window.size())
 
@@ -508,7 +504,7 @@ def test_attaching_to_a_closed_circuit_drops(cortex: Cortex, behind: str) -> Non
     assert late.subject.enclosure is target.subject
 
 
-def test_scalar_target_takes_its_values_by_emit(cortex: Cortex, circuit: LaneCircuit) -> None:
+def test_scalar_target_takes_its_values_by_emit(cortex: Cortex, circuit: Circuit) -> None:
     received: list[Any] = []
     target = circuit.pipe(received.append, lane=kernel.int64)
     errors: list[Any] = []
@@ -525,7 +521,7 @@ def test_scalar_target_takes_its_values_by_emit(cortex: Cortex, circuit: LaneCir
     assert [(subject, type(error)) for subject, error in errors] == [(pipe.subject, TypeError)]
 
 
-def test_factories_get_the_subject_of_the_pipe_itself(cortex: Cortex, circuit: LaneCircuit) -> None:
+def test_factories_get_the_subject_of_the_pipe_itself(cortex: Cortex, circuit: Circuit) -> None:
     seen: list[Any] = []
 
     def factory(subject: Any) -> Fiber[Any]:
@@ -541,7 +537,7 @@ def test_factories_get_the_subject_of_the_pipe_itself(cortex: Cortex, circuit: L
     assert pipe.subject.enclosure is target.subject
 
 
-def test_suppliers_and_factories_run_from_head_to_tail(cortex: Cortex, circuit: LaneCircuit) -> None:
+def test_suppliers_and_factories_run_from_head_to_tail(cortex: Cortex, circuit: Circuit) -> None:
     log: list[str] = []
 
     def inner(_: Any) -> Flow[Any, Any]:
@@ -556,7 +552,7 @@ def test_suppliers_and_factories_run_from_head_to_tail(cortex: Cortex, circuit: 
     assert log == ["first", "factory", "inner", "last"]
 
 
-def test_seed_makes_attachments_decide_alike(cortex: Cortex, circuit: LaneCircuit) -> None:
+def test_seed_makes_attachments_decide_alike(cortex: Cortex, circuit: Circuit) -> None:
     fiber = cortex.fiber().chance(0.5, seed=7)
     decide = random.Random(7).random
     expected = [value for value in range(100) if decide() < 0.5]
@@ -569,7 +565,7 @@ def test_seed_makes_attachments_decide_alike(cortex: Cortex, circuit: LaneCircui
 
 
 def test_one_reading_for_all_that_a_value_causes(
-    cortex: Cortex, circuit: LaneCircuit, clock: ManualClock
+    cortex: Cortex, circuit: Circuit, clock: ManualClock
 ) -> None:
     seen: list[list[int]] = []
     windows = cortex.flow().window(timedelta(milliseconds=5), 10).map(_values).pipe(circuit.pipe(seen.append))
@@ -593,7 +589,7 @@ def test_one_reading_for_all_that_a_value_causes(
 
 
 def test_reading_is_taken_when_the_value_is_processed(
-    cortex: Cortex, circuit: LaneCircuit, clock: ManualClock
+    cortex: Cortex, circuit: Circuit, clock: ManualClock
 ) -> None:
     seen: list[list[int]] = []
     windows = (
@@ -616,7 +612,7 @@ def test_reading_is_taken_when_the_value_is_processed(
     assert seen == [[1], [1, 2]]
 
 
-def test_reading_outlives_a_time_slice(cortex: Cortex, circuit: LaneCircuit, clock: ManualClock) -> None:
+def test_reading_outlives_a_time_slice(cortex: Cortex, circuit: Circuit, clock: ManualClock) -> None:
     """A cascade that is put back in its middle goes on with its own reading."""
     readings: list[int] = []
 
@@ -641,7 +637,7 @@ def test_reading_outlives_a_time_slice(cortex: Cortex, circuit: LaneCircuit, clo
 
 
 def test_jobs_and_kernels_lane_have_readings_too(
-    cortex: Cortex, circuit: LaneCircuit, clock: ManualClock
+    cortex: Cortex, circuit: Circuit, clock: ManualClock
 ) -> None:
     readings: list[int] = []
     scalar = circuit.pipe(lambda _: readings.append(circuit._now()), lane=kernel.int64)
@@ -660,7 +656,7 @@ def test_jobs_and_kernels_lane_have_readings_too(
 
 
 def test_values_of_a_native_tail_have_readings_of_their_own(
-    cortex: Cortex, circuit: LaneCircuit, clock: ManualClock
+    cortex: Cortex, circuit: Circuit, clock: ManualClock
 ) -> None:
     """Kernels of another circuit emit into one that Python runs; of alpha these come in batches."""
     readings: list[tuple[int, int, int]] = []
@@ -704,7 +700,7 @@ def test_a_clock_that_raises_drops_the_value(cortex: Cortex) -> None:
             raise ArithmeticError("no time")
 
     with cortex.circuit(clock=Broken()) as circuit:
-        assert isinstance(circuit, LaneCircuit)
+        assert isinstance(circuit, Circuit)
         assert played(cortex.fiber().every(timedelta(seconds=1)), circuit, 1, 2) == []
         assert played(cortex.fiber().heartbeat(1), circuit, 1, 1, 2) == [1, 2]
 
@@ -718,7 +714,7 @@ def _values(window: Any) -> list[Any]:
 # -- windows
 
 
-def test_window_belongs_to_the_thread_of_its_callback(cortex: Cortex, circuit: LaneCircuit) -> None:
+def test_window_belongs_to_the_thread_of_its_callback(cortex: Cortex, circuit: Circuit) -> None:
     raised: list[BaseException] = []
 
     def elsewhere(window: Any) -> None:
@@ -748,7 +744,7 @@ def test_window_belongs_to_the_thread_of_its_callback(cortex: Cortex, circuit: L
     assert "thread" in str(raised[0])
 
 
-def test_an_older_window_stays_ended_while_a_newer_one_is_open(cortex: Cortex, circuit: LaneCircuit) -> None:
+def test_an_older_window_stays_ended_while_a_newer_one_is_open(cortex: Cortex, circuit: Circuit) -> None:
     kept: list[Any] = []
     states: list[str] = []
 
@@ -766,7 +762,7 @@ def test_an_older_window_stays_ended_while_a_newer_one_is_open(cortex: Cortex, c
     assert states == ["<Window of 1>", "<Window, ended>", "<Window, ended>", "<Window of 2>"]
 
 
-def test_window_is_neither_copied_nor_iterated(cortex: Cortex, circuit: LaneCircuit) -> None:
+def test_window_is_neither_copied_nor_iterated(cortex: Cortex, circuit: Circuit) -> None:
     refused: list[str] = []
 
     def look(window: Any) -> int:
@@ -825,7 +821,7 @@ def test_memory_is_as_before_when_comparing_raises() -> None:
 # -- recipes as values
 
 
-def test_recipes_pickle_with_their_arguments(cortex: Cortex, circuit: LaneCircuit) -> None:
+def test_recipes_pickle_with_their_arguments(cortex: Cortex, circuit: Circuit) -> None:
     fiber = cortex.fiber().guard(positive).above(1, key=abs).when(positive, cortex.fiber().diff()).limit(2)
     flow = cortex.flow(fiber).scan(int, operator.add).window(timedelta(seconds=1), 3).map(_values)
 
@@ -837,7 +833,7 @@ def test_recipes_pickle_with_their_arguments(cortex: Cortex, circuit: LaneCircui
         assert played(again, circuit, 2, 2, 3, 4) == played(recipe, circuit, 2, 2, 3, 4)
 
 
-def test_recipes_that_hold_pipes_refuse_with_the_reason(cortex: Cortex, circuit: LaneCircuit) -> None:
+def test_recipes_that_hold_pipes_refuse_with_the_reason(cortex: Cortex, circuit: Circuit) -> None:
     for fiber in (cortex.fiber().tee(circuit.pipe()), cortex.fiber().route(positive, circuit.pipe())):
         with pytest.raises(TypeError, match="cannot be pickled: it belongs to a circuit of this process"):
             pickle.dumps(fiber)

@@ -19,7 +19,7 @@ import pytest
 import substrates
 import substrates_base.lookups
 from substrates import ClosedFault, ForkedProcessError, Routing, TemporalError, kernel
-from substrates_base import LaneCircuit
+from substrates_base import Circuit
 from substrates_base.banks import Bank
 from substrates_base.conduits import Conduit
 from substrates_base.lookups import Memo
@@ -28,16 +28,16 @@ from substrates_base.names import Name
 BOUND_S = 10.0
 
 
-@pytest.fixture(params=["reference", "alpha"])
-def circuit(request: pytest.FixtureRequest) -> Iterator[LaneCircuit]:
-    circuit = substrates.cortex(request.param).circuit("routing")
-    assert isinstance(circuit, LaneCircuit)
+@pytest.fixture
+def circuit(provider: str) -> Iterator[Circuit]:
+    circuit = substrates.cortex(provider).circuit("routing")
+    assert isinstance(circuit, Circuit)
     yield circuit
     circuit.close()
     circuit.wait(BOUND_S)
 
 
-def rebuilds(circuit: LaneCircuit) -> int:
+def rebuilds(circuit: Circuit) -> int:
     count = circuit._cortex.facts()["rebuilds"]
     assert isinstance(count, int)
     return count
@@ -54,7 +54,7 @@ class Receptor:
 class Held:
     """Keeps a circuit's context busy until it is released."""
 
-    def __init__(self, circuit: LaneCircuit) -> None:
+    def __init__(self, circuit: Circuit) -> None:
         self._release = threading.Event()
         circuit.pipe(lambda _: self._release.wait(BOUND_S)).emit(0)
 
@@ -67,7 +67,7 @@ class Held:
 # -- rebuilds
 
 
-def test_subscribing_rebuilds_no_channel_until_it_emits(circuit: LaneCircuit) -> None:
+def test_subscribing_rebuilds_no_channel_until_it_emits(circuit: Circuit) -> None:
     conduit = circuit.conduit()
     pipes = [conduit.get(f"channel{number}") for number in range(10_000)]
     log: list[Any] = []
@@ -95,7 +95,7 @@ def test_subscribing_rebuilds_no_channel_until_it_emits(circuit: LaneCircuit) ->
 
 
 @pytest.mark.parametrize("left", [0, 1])
-def test_many_subscriptions_that_ended_do_not_slow_rebuilds_down(circuit: LaneCircuit, left: int) -> None:
+def test_many_subscriptions_that_ended_do_not_slow_rebuilds_down(circuit: Circuit, left: int) -> None:
     conduit = circuit.conduit()
     assert isinstance(conduit, Conduit)
     subscriptions = [conduit.subscribe(receiving(lambda _: None)) for _ in range(10_000)]
@@ -110,7 +110,7 @@ def test_many_subscriptions_that_ended_do_not_slow_rebuilds_down(circuit: LaneCi
     assert sys.getsizeof(conduit._subscriptions) <= sys.getsizeof(dict.fromkeys(range(200)))
 
 
-def test_channel_without_subscriptions_is_never_rebuilt(circuit: LaneCircuit) -> None:
+def test_channel_without_subscriptions_is_never_rebuilt(circuit: Circuit) -> None:
     before = rebuilds(circuit)
 
     pipe = circuit.conduit().get("a")
@@ -121,7 +121,7 @@ def test_channel_without_subscriptions_is_never_rebuilt(circuit: LaneCircuit) ->
     assert rebuilds(circuit) == before
 
 
-def test_many_subscriptions_before_an_emission_cost_one_rebuild(circuit: LaneCircuit) -> None:
+def test_many_subscriptions_before_an_emission_cost_one_rebuild(circuit: Circuit) -> None:
     conduit = circuit.conduit()
     pipe = conduit.get("a")
     before = rebuilds(circuit)
@@ -135,7 +135,7 @@ def test_many_subscriptions_before_an_emission_cost_one_rebuild(circuit: LaneCir
     assert rebuilds(circuit) == before + 1
 
 
-def test_stem_rebuilds_each_level_once(circuit: LaneCircuit) -> None:
+def test_stem_rebuilds_each_level_once(circuit: Circuit) -> None:
     conduit = circuit.conduit(routing=Routing.STEM)
     leaf = conduit.get("a.b.c")
     conduit.subscribe(receiving(lambda _: None))
@@ -148,7 +148,7 @@ def test_stem_rebuilds_each_level_once(circuit: LaneCircuit) -> None:
     assert rebuilds(circuit) == before + 3
 
 
-def test_one_receptor_is_called_by_the_channel_itself(circuit: LaneCircuit) -> None:
+def test_one_receptor_is_called_by_the_channel_itself(circuit: Circuit) -> None:
     conduit = circuit.conduit()
     receptor = Receptor()
     conduit.subscribe(receiving(receptor))
@@ -160,7 +160,7 @@ def test_one_receptor_is_called_by_the_channel_itself(circuit: LaneCircuit) -> N
     assert channel._deliver is receptor
 
 
-def test_ancestors_get_channels_only_when_somebody_is_subscribed(circuit: LaneCircuit) -> None:
+def test_ancestors_get_channels_only_when_somebody_is_subscribed(circuit: Circuit) -> None:
     conduit = circuit.conduit(routing=Routing.STEM)
     leaf = conduit.get("a.b.c")
 
@@ -175,7 +175,7 @@ def test_ancestors_get_channels_only_when_somebody_is_subscribed(circuit: LaneCi
     assert [str(name) for name in conduit._channels] == ["a.b.c", "a.b", "a"]
 
 
-def test_repr_of_a_channels_pipe_names_channel_circuit_and_provider(circuit: LaneCircuit) -> None:
+def test_repr_of_a_channels_pipe_names_channel_circuit_and_provider(circuit: Circuit) -> None:
     pipe = circuit.conduit("filled").get("a.b")
 
     assert repr(pipe) == f"<Pipe a.b of circuit 'routing' ({circuit._cortex.provider})>"
@@ -185,7 +185,7 @@ def test_repr_of_a_channels_pipe_names_channel_circuit_and_provider(circuit: Lan
 
 
 def test_ended_subscription_is_gone_from_conduit_subscriber_and_emitting_channels(
-    circuit: LaneCircuit,
+    circuit: Circuit,
 ) -> None:
     conduit = circuit.conduit()
     pipe = conduit.get("a")
@@ -211,7 +211,7 @@ def test_ended_subscription_is_gone_from_conduit_subscriber_and_emitting_channel
     assert references() is None
 
 
-def test_churn_beside_idle_channels_does_not_grow_memory(circuit: LaneCircuit) -> None:
+def test_churn_beside_idle_channels_does_not_grow_memory(circuit: Circuit) -> None:
     conduit = circuit.conduit()
     subscriber = circuit.subscriber("s", receiving(Receptor()))
     first = conduit.subscribe(subscriber)
@@ -238,7 +238,7 @@ def test_churn_beside_idle_channels_does_not_grow_memory(circuit: LaneCircuit) -
     assert after - before < 100_000
 
 
-def test_dropped_conduit_is_collected_with_its_channels_and_subscriptions(circuit: LaneCircuit) -> None:
+def test_dropped_conduit_is_collected_with_its_channels_and_subscriptions(circuit: Circuit) -> None:
     gc.collect()  # what other tests have left
     pipes = circuit._cortex.facts()["pipes"]
     conduit = circuit.conduit(routing=Routing.STEM)
@@ -257,7 +257,7 @@ def test_dropped_conduit_is_collected_with_its_channels_and_subscriptions(circui
 # -- ends that come early
 
 
-def test_end_heard_before_the_installation_ends_the_subscription_once(circuit: LaneCircuit) -> None:
+def test_end_heard_before_the_installation_ends_the_subscription_once(circuit: Circuit) -> None:
     conduit = circuit.conduit()
     log: list[Any] = []
     made: list[Any] = []
@@ -274,7 +274,7 @@ def test_end_heard_before_the_installation_ends_the_subscription_once(circuit: L
 
 
 @pytest.mark.parametrize("what", ["conduit", "subscriber"])
-def test_subscription_of_what_ends_before_the_installation_ends_too(circuit: LaneCircuit, what: str) -> None:
+def test_subscription_of_what_ends_before_the_installation_ends_too(circuit: Circuit, what: str) -> None:
     conduit = circuit.conduit()
     log: list[Any] = []
     subscriber = circuit.subscriber("s", receiving(log.append))
@@ -292,7 +292,7 @@ def test_subscription_of_what_ends_before_the_installation_ends_too(circuit: Lan
 
 
 def test_conduit_made_while_its_bank_closes_is_closed(
-    circuit: LaneCircuit, monkeypatch: pytest.MonkeyPatch
+    circuit: Circuit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bank = circuit.bank()
     made: list[Conduit] = []
@@ -312,7 +312,7 @@ def test_conduit_made_while_its_bank_closes_is_closed(
         made[0].subscribe(receiving(lambda _: None))
 
 
-def test_channel_made_after_the_end_of_a_circuit_with_work_loses_none_of_it(circuit: LaneCircuit) -> None:
+def test_channel_made_after_the_end_of_a_circuit_with_work_loses_none_of_it(circuit: Circuit) -> None:
     pipe = circuit.pipe(count.bind())
     conduit = circuit.conduit()
     for value in range(1_000):
@@ -335,7 +335,7 @@ def count(ctx: kernel.Context, state: Counted, value: int) -> None:
     state.count += 1
 
 
-def test_subscriptions_work_beside_kernels(circuit: LaneCircuit) -> None:
+def test_subscriptions_work_beside_kernels(circuit: Circuit) -> None:
     log: list[Any] = []
     counter = circuit.pipe(count.bind())
     counter.emit(0)
@@ -350,7 +350,7 @@ def test_subscriptions_work_beside_kernels(circuit: LaneCircuit) -> None:
     assert counter.state.count == 101
 
 
-def test_registrar_refuses_another_thread_while_the_callback_runs(circuit: LaneCircuit) -> None:
+def test_registrar_refuses_another_thread_while_the_callback_runs(circuit: Circuit) -> None:
     refused: list[BaseException] = []
 
     def call(_: Any, registrar: Any) -> None:

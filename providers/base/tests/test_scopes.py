@@ -13,13 +13,13 @@ import pytest
 
 import substrates
 from substrates import Circuit, ClosedFault, Cortex
-from substrates_base import LaneCircuit
+from substrates_base import Circuit as BaseCircuit
 from substrates_base.scopes import Scope
 
 
-@pytest.fixture(params=["reference", "alpha"])
-def cortex(request: pytest.FixtureRequest) -> Cortex:
-    return substrates.cortex(request.param)
+@pytest.fixture
+def cortex(provider: str) -> Cortex:
+    return substrates.cortex(provider)
 
 
 @pytest.fixture
@@ -40,10 +40,10 @@ def closed(circuit: Circuit) -> bool:
 
 def interrupting(times: int, at: Circuit, before: bool) -> Callable[..., None]:
     """Return a `close` that Ctrl-C interrupts `times` times at one circuit, before or behind its work."""
-    close = LaneCircuit.close
+    close = BaseCircuit.close
     left = [times]
 
-    def interrupted(circuit: LaneCircuit, **options: Any) -> None:
+    def interrupted(circuit: BaseCircuit, **options: Any) -> None:
         due = circuit is at and left[0] > 0
         if due and before:
             left[0] -= 1
@@ -74,7 +74,7 @@ def test_parent_lets_go_of_a_child_that_is_closed(cortex: Cortex) -> None:
 def test_interrupt_while_closing_is_raised_once_all_is_closed(
     before: bool, cortex: Cortex, circuits: list[Circuit], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(LaneCircuit, "close", interrupting(1, circuits[2], before))
+    monkeypatch.setattr(BaseCircuit, "close", interrupting(1, circuits[2], before))
     faults = cortex.facts()["faults"]
 
     root = cortex.scope("root")
@@ -92,7 +92,7 @@ def test_interrupt_while_closing_is_raised_once_all_is_closed(
 def test_second_interrupt_is_raised_at_once_and_closing_can_be_repeated(
     cortex: Cortex, circuits: list[Circuit], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(LaneCircuit, "close", interrupting(2, circuits[1], True))
+    monkeypatch.setattr(BaseCircuit, "close", interrupting(2, circuits[1], True))
     root = cortex.scope("root")
     root.scope("child").register(circuits[0])
     root.register(circuits[1])
@@ -150,7 +150,7 @@ def test_interrupt_wherever_python_looks_for_one_leaves_a_scope_that_can_be_clos
 def test_interrupt_of_another_thread_is_a_failure_like_any(
     cortex: Cortex, circuits: list[Circuit], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(LaneCircuit, "close", interrupting(1, circuits[1], True))
+    monkeypatch.setattr(BaseCircuit, "close", interrupting(1, circuits[1], True))
     root = cortex.scope("root")
     root.register(circuits[0])
     root.register(circuits[1])
