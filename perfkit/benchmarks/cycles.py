@@ -11,8 +11,8 @@ and kind of receptor runs in a process of its own, one at a time, so that none i
 Judged, per provider and kind: all live counts are back where they began; no residue is more than 2 % of the
 population; and residues do not grow. They do if their trend, the median of the slopes between any two cycles,
 is more than 0.1 % of the population a cycle, and nine of ten such pairs rise: where the last objects of the
-interpreter lie moves a residue by a few of its arenas, a megabyte each, up and down, so that of five cycles
-without any growth every other trend is as large. Native providers' kernels are held to bytes and to build
+interpreter lie moves a residue by a few of its arenas, a megabyte each, up and down.
+Native providers' kernels are held to bytes and to build
 time as well.
 """
 
