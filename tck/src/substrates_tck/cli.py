@@ -298,8 +298,8 @@ def soak_command(
 def mutants_command(names: tuple[str, ...]) -> None:
     """Run faulty providers, one bug each; the test that is about the bug must catch it.
 
-    The same tests must pass on the faulty ones' healthy sibling, and on the providers given (default: the
-    reference, if it is installed). Exit status: 0 if so, else 1.
+    The same tests must pass on the faulty ones' healthy sibling, and on the providers given (default: all that
+    are installed). Exit status: 0 if so, else 1.
     """
     from substrates import spi
 
@@ -318,7 +318,7 @@ def mutants_command(names: tuple[str, ...]) -> None:
         click.echo(f"          {verdict.problem or verdict.said}")
     installed = {listing.name for listing in spi.installed()}
     sound = True
-    for name in (HEALTHY, *(names or {"reference"} & installed)):
+    for name in (HEALTHY, *(names or sorted(installed))):
         done = survivors(name)
         sound = sound and done.ok
         click.echo(f"{name}: {done.count('passed')} of {len(done.tests)} of these tests passed")
