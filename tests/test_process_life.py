@@ -166,3 +166,153 @@ def test_interrupt_in_a_busy_script_exits_with_the_usual_status(provider: str) -
 
     assert process.returncode == -signal.SIGINT
     assert errors.strip().endswith("KeyboardInterrupt")
+
+
+FAILS = (
+    HEAD
+    + """
+import gc, logging
+logging.getLogger("substrates").setLevel(logging.CRITICAL)
+
+class Nothing(kernel.State):
+    count: kernel.int64
+
+@kernel.receptor(Nothing, kernel.int64)
+def fails(ctx, state, value):
+    raise ValueError("as told")
+
+entered, go, told = threading.Event(), threading.Event(), []
+def hook(*fault):
+    entered.set()
+    go.wait(20)
+    told.append(fault)
+cortex.on_fault(hook)
+"""
+)
+
+
+def test_faults_are_told_although_their_pipes_and_their_memory_are_gone(provider: str) -> None:
+    script = (
+        FAILS
+        + """
+go.set() if sys.argv[1] == "reference" else None  # whose hook would hold up the circuits
+circuits = [cortex.circuit() for _ in range(40_000)]
+pipes = [each.pipe(fails.bind()) for each in circuits]
+before = cortex.facts()["engine_bytes"] if sys.argv[1] != "reference" else 0
+for pipe in pipes:
+    pipe.emit(1)
+assert entered.wait(10)
+for each in circuits:
+    each.close()
+del pipe, pipes, each, circuits
+gc.collect()
+go.set()
+until = time.monotonic() + 20
+while cortex.facts()["faults"] < 4000 and time.monotonic() < until:
+    time.sleep(0.01)
+while sys.argv[1] != "reference" and cortex.facts()["engine_bytes"] > before / 2 and time.monotonic() < until:
+    cortex.circuit().close()  # who drops something gives back what is not used any more
+print(cortex.facts()["faults"] >= 4000, time.monotonic() < until)
+"""
+    )
+
+    ended = run(provider, script, timeout=60)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "True True\n", "")
+
+
+def test_wait_is_over_when_the_faults_of_its_work_are_told(provider: str) -> None:
+    script = (
+        FAILS
+        + """
+pipe = circuit.pipe(fails.bind())
+for turn in range(20):
+    entered.clear()
+    go.clear()
+    pipe.emit(1)
+    assert entered.wait(10)
+    threading.Timer(0.02, go.set).start()
+    circuit.wait()
+    assert len(told) == turn + 1, (turn, told)
+circuit.close(wait=True)
+print("told")
+"""
+    )
+
+    ended = run(provider, script)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "told\n", "")
+
+
+def test_engine_that_found_no_memory_for_its_threads_starts_when_there_is_some(provider: str) -> None:
+    script = (
+        HEAD
+        + """
+import resource
+from pathlib import Path
+
+class Tally(kernel.State):
+    count: kernel.int64
+@kernel.receptor(Tally, kernel.int64)
+def tally(ctx, state, value):
+    state.count += 1
+bound = tally.bind()
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+limits = resource.getrlimit(resource.RLIMIT_AS)
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**21, limits[1]))  # less than a stack
+try:
+    circuit.pipe(bound).emit(1)
+    refused = None
+except (MemoryError, RuntimeError) as error:
+    refused = error
+resource.setrlimit(resource.RLIMIT_AS, limits)
+assert refused is not None
+pipe = circuit.pipe(bound)
+pipe.emit(1)
+circuit.wait(10)
+got = []
+with cortex.circuit() as other:
+    other.pipe(got.append).emit(1)
+    other.wait(10)
+print(pipe.state.count, got)
+"""
+    )
+
+    ended = run(provider, script)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "1 [1]\n", "")
+
+
+def test_more_receptors_that_block_than_threads_are_told_of_once(provider: str) -> None:
+    script = (
+        HEAD
+        + """
+import logging
+told, messages, go = threading.Event(), [], threading.Event()
+class Heard(logging.Handler):
+    def emit(self, record):
+        messages.append(record.getMessage())
+        told.set()
+logging.getLogger("substrates").addHandler(Heard())
+done = []
+def receive(value):
+    go.wait(30)
+    done.append(value)
+circuits = [cortex.circuit() for _ in range(300)]
+pipes = [each.pipe(receive) for each in circuits]
+for pipe in pipes:
+    pipe.emit(1)
+print(told.wait(20), len(done))
+time.sleep(0.1)
+go.set()
+for each in circuits:
+    each.wait(20)
+    each.close()
+print(len(done), messages)
+"""
+    )
+
+    ended = run(provider, script, timeout=60)
+
+    warning = "256 receptors block at once: further circuits wait for one of them"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"True 0\n300 {[warning]}\n", "")

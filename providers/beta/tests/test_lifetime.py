@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -13,6 +16,12 @@ import pytest
 import substrates
 
 PATIENCE_S = 20.0
+
+
+def run(script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", script], check=False, capture_output=True, text=True, timeout=60
+    )
 
 
 @pytest.fixture(name="cortex")
@@ -137,3 +146,75 @@ def test_receptor_and_busy_thread_share_the_lock(cortex: Any, kind: str) -> None
     assert worst_s < 0.25
     assert turns > 10_000
     assert received > 10_000
+
+
+SPARE = """
+import logging, threading, warnings
+import substrates
+cortex = substrates.cortex("beta")
+messages, refused = [], []
+class Heard(logging.Handler):
+    def emit(self, record):
+        messages.append(record.getMessage())
+logging.getLogger("substrates").addHandler(Heard())
+add_worker = cortex._add_worker
+def refuse_once():
+    if cortex.hosting and not refused:
+        refused.append(True)
+        raise RuntimeError("can't start new thread")
+    add_worker()
+cortex._add_worker = refuse_once
+
+go, running = threading.Event(), threading.Semaphore(0)
+def receive(value):
+    running.release()
+    go.wait(20)
+circuits = [cortex.circuit() for _ in range(5)]
+pipes = [circuit.pipe(receive) for circuit in circuits]
+for pipe in pipes:
+    pipe.emit(1)
+print(all([running.acquire(timeout=10) for _ in pipes]), messages)
+go.set()
+for circuit in circuits:
+    circuit.close(wait=True)
+"""
+
+
+def test_thread_that_the_system_refuses_is_asked_for_again() -> None:
+    ended = run(SPARE)
+
+    warning = "further circuits wait while receptors block: can't start new thread"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, f"True {[warning]}\n", "")
+
+
+FORK = """
+import os, signal, threading, time, warnings
+import substrates
+warnings.simplefilter("ignore")  # CPython 3.12 warns of fork with threads, which is what this is about
+circuit = substrates.cortex("beta").circuit()
+go, main, children = threading.Event(), os.getpid(), []
+pipe = circuit.pipe(lambda value: go.wait(20))
+signal.signal(signal.SIGALRM, lambda *_: children.append(os.fork()))
+pipe.emit(1)
+threading.Timer(2, go.set).start()
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+try:
+    circuit.wait()
+except substrates.ForkedProcessError:
+    os._exit(0 if os.getpid() != main else 1)
+ended, until = (0, 0), time.monotonic() + 10
+while not ended[0] and time.monotonic() < until:
+    ended = os.waitpid(children[0], os.WNOHANG)
+    time.sleep(0.01)
+if not ended[0]:
+    os.kill(children[0], signal.SIGKILL)
+print(ended[0] != 0, ended[1])
+circuit.close(wait=True)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
+def test_child_that_a_signal_handler_forks_in_a_wait_waits_no_more() -> None:
+    ended = run(FORK)
+
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "True 0\n", "")

@@ -17,9 +17,10 @@ from .names import Name
 from .pipes import FanOut, Pipe, checked_target
 from .states import Slot, State
 from .subjects import Subject
-from .workers import Workers, usable_cores
+from .workers import MOST_WORKERS, Workers, usable_cores, warn_exhausted
 
 __all__ = [
+    "MOST_WORKERS",
     "Circuit",
     "Cortex",
     "Count",
@@ -38,4 +39,5 @@ __all__ = [
     "checked_timeout",
     "discard",
     "usable_cores",
+    "warn_exhausted",
 ]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .cortex import Cortex
     from .lane import LaneCircuit
 
-__all__ = ["Worker", "Workers", "usable_cores"]
+__all__ = ["MOST_WORKERS", "Worker", "Workers", "usable_cores", "warn_exhausted"]
 
 _log = logging.getLogger("substrates")
 
@@ -51,6 +51,11 @@ def usable_cores() -> int:
     except (OSError, ValueError):
         pass
     return cores
+
+
+def warn_exhausted() -> None:
+    """Log that all workers are in receptors that block; once, says who calls it."""
+    _log.warning("%d receptors block at once: further circuits wait for one of them", MOST_WORKERS)
 
 
 class Worker:
@@ -226,7 +231,5 @@ class Workers:
                     self._add_worker(RETIRE_S)
                 elif not self._told and not self.stopped:
                     self._told = True
-                    _log.warning(
-                        "%d receptors block at once: further circuits wait for one of them", MOST_WORKERS
-                    )
+                    warn_exhausted()
         return False

@@ -463,7 +463,7 @@ fn a_fault_code_is_reported_and_the_circuit_goes_on() {
     made.emit(7);
     made.wait();
     assert_eq!(faults() - before, 2);
-    let fault = take_fault().unwrap();
+    let fault = take_fault(|_| ()).unwrap();
     assert_eq!((fault.pipe, fault.code, fault.count), (made.pipe, 7, 2));
     // As one of the pipe that a token has led to, and not of the one that it comes from.
     let from = Made::new(relay);

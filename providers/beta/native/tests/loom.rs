@@ -4,11 +4,13 @@
 use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
 
+use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU32};
 use loom::thread;
 use substrates_beta::engine::ingress::{BUSY, CLOSED, Found, IDLE, Ingress, Node};
 use substrates_beta::engine::kernel::Slot;
+use substrates_beta::engine::object::Place;
 use substrates_beta::engine::parker::{Parked, Parker};
 use substrates_beta::engine::parking::{Parking, Sleeper};
 
@@ -403,5 +405,45 @@ fn a_worker_leaves_or_is_taken_and_never_both() {
         }
         assert_ne!(waker.join().unwrap(), left);
         assert_eq!(workshop.parking.parked.load(Ordering::Relaxed), 0);
+    });
+}
+
+/// An object with a count of references, and memory that must be there when it is looked at.
+struct Object {
+    references: AtomicU32,
+    memory: UnsafeCell<bool>,
+}
+
+#[test]
+fn object_does_not_go_while_it_is_looked_at() {
+    let mut orders = loom::model::Builder::new();
+    orders.preemption_bound = Some(3);
+    orders.check(|| {
+        let object = Arc::new(Object {
+            references: AtomicU32::new(0), // its last reference has just gone
+            memory: UnsafeCell::new(true),
+        });
+        let place = Arc::new(Place::new());
+        place.set(Arc::as_ptr(&object) as *mut _);
+        let lookers: Vec<_> = (0..1)
+            .map(|_| {
+                let (place, object) = (Arc::clone(&place), Arc::clone(&object));
+                thread::spawn(move || {
+                    place.look(|it| {
+                        if !it.is_null() {
+                            // SAFETY: loom tells of a write at the same time.
+                            assert!(object.memory.with(|there| unsafe { *there }));
+                            assert_eq!(object.references.load(Ordering::Relaxed), 0);
+                        }
+                    });
+                })
+            })
+            .collect();
+        place.set(null_mut());
+        // SAFETY: as above.
+        object.memory.with_mut(|there| unsafe { *there = false });
+        for looker in lookers {
+            looker.join().unwrap();
+        }
     });
 }

@@ -85,7 +85,7 @@ class Circuit(BaseCircuit):
         if self._native is None:
             return True
         done = self._native.wait(-1 if timeout is None else int(min(timeout * 1e9, MOST_NS)))
-        if _engine.any_events():
+        if _engine.any_events() or self._cortex.carries:
             self._cortex.carry_events()
         return done
 

@@ -11,7 +11,7 @@ from typing import Any
 import substrates
 from substrates.kernel import Kernel, Lane
 from substrates.spi import Provider
-from substrates_base import Cortex, Live, Name, Subject, usable_cores
+from substrates_base import MOST_WORKERS, Cortex, Live, Name, Subject, usable_cores, warn_exhausted
 
 from . import _engine
 from .circuits import Circuit
@@ -40,7 +40,8 @@ class BetaCortex(Cortex):
     """The cortex of the beta engine.
 
     `kernels` finds a kernel by its function's address and `addresses` the address; a kernel that has run here
-    stays loaded, since a worker may still be inside it.
+    stays loaded, since a worker may still be inside it. `carries` is True while events are on their way from the
+    engine to who handles them; written by the thread that carries them.
     """
 
     def __init__(self) -> None:
@@ -53,7 +54,8 @@ class BetaCortex(Cortex):
         self._numbered: list[Name] = []
         self._carrying = threading.RLock()
         self._bridge: threading.Thread | None = None
-        self._stopping = False
+        self._told = False
+        self.carries = False
         self.started = False
         self.hosting = False
         self.number(self.circuit_name)
@@ -100,7 +102,7 @@ class BetaCortex(Cortex):
         with self.lock:
             if not self.hosting:
                 limit = 1 if _has_lock() else usable_cores()
-                _engine.start_hosted(limit)
+                _engine.start_hosted(limit, MOST_WORKERS)
                 for _ in range(limit + 1):
                     self._add_worker()
                 self.hosting = True
@@ -110,9 +112,14 @@ class BetaCortex(Cortex):
 
     def _work(self) -> None:
         while _engine.work():
-            try:
-                self._add_worker()
-            except RuntimeError as error:  # the system gives no more threads
+            self._add_spare()
+
+    def _add_spare(self) -> None:
+        try:
+            self._add_worker()
+        except RuntimeError as error:  # the system gives no more threads; the engine will ask again
+            if not self._told:
+                self._told = True
                 _log.warning("further circuits wait while receptors block: %s", error)
 
     def know(self, kernel: Kernel[Any]) -> int:
@@ -141,7 +148,13 @@ class BetaCortex(Cortex):
         """
         if not self._carrying.acquire(timeout=patience_s):
             return  # a fault hook takes its time
+        carried = self.carries
         try:
+            self.carries = True  # before the engine is asked, which then no longer says that events wait
+            if _engine.take_wanted():
+                self._add_spare()
+            if _engine.take_exhausted():
+                warn_exhausted()
             _engine.release_events()
             while (fault := _engine.take_fault()) is not None:
                 try:
@@ -151,6 +164,7 @@ class BetaCortex(Cortex):
                 except BaseException as error:  # noqa: BLE001 - it carries for all circuits and must go on
                     _log.error("an event could not be handled", exc_info=error)
         finally:
+            self.carries = carried
             self._carrying.release()
 
     def _carry_all_events(self) -> None:

@@ -27,6 +27,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use super::ingress::{CLOSED, Found, Ingress, Node};
 use super::kernel::{Context, Kernel, Slot};
 use super::memory::{self, Cache};
+use super::object::Place;
 use super::scheduler::schedule;
 use super::worker::{Transit, Worker};
 use super::{events, is_forked};
@@ -102,8 +103,8 @@ pub struct Pipe {
     pub(crate) circuit: AtomicPtr<Circuit>,
     /// Its own; 0 while dead.
     pub(crate) handle: AtomicU64,
-    /// The host's object that stands for it, while there is one: not owned.
-    pub(crate) object: AtomicPtr<c_void>,
+    /// The host's object that stands for it, while there is one.
+    pub object: Place,
     /// The number of its name.
     pub(crate) name: u32,
     generation: u16,
@@ -112,19 +113,6 @@ pub struct Pipe {
 }
 
 const _: () = assert!(size_of::<Pipe>() == 48);
-
-impl Pipe {
-    /// The host's object that stands for it, or null.
-    #[must_use]
-    pub fn object(&self) -> *mut c_void {
-        self.object.load(Ordering::Relaxed)
-    }
-
-    /// Says what object stands for it.
-    pub fn set_object(&self, object: *mut c_void) {
-        self.object.store(object, Ordering::Relaxed);
-    }
-}
 
 const HANDLE_BITS: u32 = 48;
 const HANDLE_MASK: u64 = (1 << HANDLE_BITS) - 1;
@@ -446,7 +434,7 @@ pub unsafe fn pipe_new(circuit: *mut Circuit, making: &Making<'_>) -> u64 {
         (*pipe).kernel = making.kernel.unwrap_or(meet);
         (*pipe).name = making.name;
         (*pipe).generation = (*pipe).generation.checked_add(1).unwrap_or(1);
-        (*pipe).object.store(making.object, Ordering::Relaxed);
+        (*pipe).object.set(making.object);
         circuit_keep(circuit);
         (*pipe).circuit.store(circuit, Ordering::Relaxed);
         let handle = u64::from((*pipe).generation) << HANDLE_BITS | pipe as u64;
@@ -496,7 +484,7 @@ pub unsafe fn pipe_drop(cache: *mut Cache, handle: u64) {
     let pipe = pipe_of(handle);
     // SAFETY: as promised.
     unsafe {
-        (*pipe).object.store(null_mut(), Ordering::Relaxed);
+        (*pipe).object.set(null_mut());
         let circuit = (*pipe).circuit.load(Ordering::Relaxed);
         if (*circuit).has_ended() {
             pipe_end(pipe);

@@ -3,16 +3,17 @@
 //! Native workers never call into the interpreter: a thread of the host's fetches events.
 
 use std::collections::VecDeque;
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::circuit::{Admitted, COMMAND_BARRIER, Circuit, Pipe, command};
+use super::circuit::{Admitted, COMMAND_BARRIER, Circuit, Pipe, command, is_pipe, pipe_of};
 use super::ingress::{CLOSED, IDLE};
 use super::kernel::Slot;
 use super::memory::Cache;
 use super::parker::{Parked, Parker, clock_now_ns};
 use super::sync::{Mutex, locked, relax};
-use super::{cores, is_forked, is_stopping};
+use super::{cores, is_forked, is_stopping, trim_if_worth_it};
 
 /// More wait for the host than it can have use for: the rest is only counted.
 const FAULTS_QUEUED: usize = 4096;
@@ -48,6 +49,10 @@ static WAITING: Mutex<Waiting> = Mutex::new(Waiting {
 /// Whether there may be any.
 static ANY: AtomicBool = AtomicBool::new(false);
 static READER: Parker = Parker::new();
+/// See `exhausted`.
+static EXHAUSTED: AtomicBool = AtomicBool::new(false);
+/// See `thread_wanted`.
+static WANTED: AtomicBool = AtomicBool::new(false);
 static FAULTS: AtomicU64 = AtomicU64::new(0);
 
 /// Reports a kernel's fault code.
@@ -98,9 +103,59 @@ fn tell() {
     READER.unpark();
 }
 
-/// Takes the oldest fault.
-pub fn take_fault() -> Option<Fault> {
-    locked(&WAITING).faults.pop_front()
+/// Takes the oldest fault. `look` is called with the host's object that stands for its pipe, unless that is gone;
+/// the object does not go meanwhile, and `look` waits for nobody.
+pub fn take_fault(look: impl FnOnce(*mut c_void)) -> Option<Fault> {
+    // Looked at under the mutex, since a trim may give back what the handle of a pipe that is gone refers to.
+    let mut waiting = locked(&WAITING);
+    let fault = waiting.faults.pop_front()?;
+    let last = waiting.faults.is_empty();
+    let pipe = pipe_of(fault.pipe);
+    // SAFETY: the handle was one once, and nothing is trimmed while faults wait.
+    unsafe {
+        (*pipe).object.look(|object| {
+            if is_pipe(pipe, fault.pipe) && !object.is_null() {
+                look(object);
+            }
+        });
+    }
+    drop(waiting);
+    if last {
+        trim_if_worth_it();
+    }
+    Some(fault)
+}
+
+/// Calls `then` unless faults wait, whose handles may be looked at; none comes meanwhile.
+pub(crate) fn unless_faults_wait(then: impl FnOnce()) {
+    let waiting = locked(&WAITING);
+    if waiting.faults.is_empty() {
+        then();
+    }
+}
+
+/// All threads that the host lends are in receivers that block, and circuits wait.
+#[cold]
+pub(crate) fn exhausted() {
+    EXHAUSTED.store(true, Ordering::Relaxed);
+    tell();
+}
+
+/// Whether that has come about for the first time; then no more.
+pub fn take_exhausted() -> bool {
+    EXHAUSTED.swap(false, Ordering::Relaxed)
+}
+
+/// The host has been asked for a thread, which has not come.
+#[cold]
+pub(crate) fn thread_wanted() {
+    WANTED.store(true, Ordering::Relaxed);
+    tell();
+}
+
+/// Whether the host shall try once more to start a thread that it has been asked for.
+pub fn take_wanted() -> bool {
+    WANTED.swap(false, Ordering::Relaxed)
 }
 
 /// Takes what waits to be let go of.

@@ -20,6 +20,7 @@
 
 pub mod ingress;
 pub mod kernel;
+pub mod object;
 pub mod parker;
 pub mod parking;
 pub mod sync;
@@ -107,37 +108,41 @@ mod life {
         Memory,
     }
 
-    /// Starts the engine unless it runs. `workers`: how many processors to use.
+    /// Starts what of the engine does not run; by one thread at a time. `workers`: how many processors to use.
     pub fn start(workers: usize) -> Started {
         if is_forked() {
             return Started::Forked;
         }
         {
             let _life = locked(&ENGINE.life);
-            if ENGINE.started.swap(true, Ordering::Relaxed) {
-                return Started::Yes;
-            }
-            ENGINE.cores.store(workers, Ordering::Relaxed);
-            let count = u32::try_from(workers).unwrap_or(1);
-            ENGINE.native.open(u32::MAX, count);
-            // SAFETY: the handler sets a flag.
-            if unsafe { libc::pthread_atfork(None, None, Some(forked_child)) } != 0 {
-                return Started::Memory;
+            if !ENGINE.started.load(Ordering::Relaxed) {
+                ENGINE.cores.store(workers, Ordering::Relaxed);
+                let count = u32::try_from(workers).unwrap_or(1);
+                ENGINE.native.open(u32::MAX, count);
+                // SAFETY: the handler sets a flag.
+                if unsafe { libc::pthread_atfork(None, None, Some(forked_child)) } != 0 {
+                    return Started::Memory;
+                }
+                ENGINE.started.store(true, Ordering::Relaxed);
             }
         }
-        let added = (0..workers).take_while(|_| scheduler::worker_add()).count();
+        let threads = || ENGINE.native.threads.load(Ordering::Relaxed) as usize;
+        while threads() < workers && scheduler::worker_add() {}
+        let watched = WATCHERS.load(Ordering::Relaxed) > 0 || scheduler::watcher_start();
         // Fewer workers than wished for are enough.
-        if added > 0 && scheduler::watcher_start() {
+        if watched && threads() > 0 {
             Started::Yes
         } else {
             Started::Memory
         }
     }
 
-    /// Says how many threads of the host's may run at a time; it lends one more than that.
-    pub fn start_hosted(limit: usize) {
+    /// Says how many threads of the host's may run at a time; it lends one more than that, and `most` at most
+    /// when receivers block.
+    pub fn start_hosted(limit: usize, most: usize) {
         let limit = u32::try_from(limit).unwrap_or(1);
         ENGINE.hosted.open(limit, limit + 1);
+        ENGINE.hosted.bound(u32::try_from(most).unwrap_or(u32::MAX));
     }
 
     /// Ends the threads, waiting `patience` at most for receivers that run. What is queued is not delivered.
@@ -193,13 +198,15 @@ mod life {
     /// `cache` is null or the caller's alone.
     pub unsafe fn trim_if_worth_it(cache: *mut Cache) {
         if memory::has_empty_slabs() && !is_forked() {
-            // SAFETY: as promised.
-            scheduler::if_quiescent(|| unsafe {
-                if !cache.is_null() {
-                    memory::cache_close(cache);
-                }
-                scheduler::close_parked_caches();
-                memory::trim();
+            scheduler::if_quiescent(|| {
+                // SAFETY: as promised, and nobody runs.
+                events::unless_faults_wait(|| unsafe {
+                    if !cache.is_null() {
+                        memory::cache_close(cache);
+                    }
+                    scheduler::close_parked_caches();
+                    memory::trim();
+                });
             });
         }
     }

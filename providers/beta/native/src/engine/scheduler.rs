@@ -35,18 +35,18 @@ use super::parker::{Parked, Parker};
 use super::parking::Parking;
 use super::sync::{locked, relax};
 use super::worker::{Host, Native, Worker, work};
-use super::{ENGINE, cores, is_stopping, trim_if_worth_it};
+use super::{ENGINE, cores, events, is_stopping, trim_if_worth_it};
 
 /// The watcher's period, and the time slice of a circuit that others wait behind.
 const TICK: Duration = Duration::from_millis(2);
 /// Ticks inside one delivery after which its worker counts as stuck: 8 ms.
 const STUCK_TICKS: u32 = 4;
+/// Ticks after which a thread that the host has been asked for, and that has not come, is asked for again: 1 s.
+const SPAWN_TICKS: u32 = 500;
 /// Ticks without any running worker after which the watcher sleeps.
 const IDLE_TICKS: u32 = 50;
 /// Bounds the native threads that blocking kernels can cause.
 const WORKERS: usize = 512;
-/// Bounds the hosted ones that blocking receivers can cause, one of them the spare.
-const HOSTED_WORKERS: u32 = 257;
 /// How long a worker that was added waits for work.
 const RETIRE: Duration = Duration::from_secs(1);
 /// Visits through the next slot, or past it, before the queues get their turn.
@@ -145,6 +145,8 @@ pub struct Team {
     limit: AtomicU32,
     /// How many stay when there is no work.
     base: AtomicU32,
+    /// How many there are at most.
+    most: AtomicU32,
     workers: [AtomicPtr<Worker>; WORKERS],
     /// Slots used in `workers`.
     count: AtomicU32,
@@ -156,6 +158,10 @@ pub struct Team {
     blocked: AtomicU32,
     /// The host has been asked for one more thread, which has not come yet.
     spawning: AtomicBool,
+    /// For how many ticks; counted by the watcher, from 0 when one comes.
+    spawn_ticks: AtomicU32,
+    /// It has been told that all threads are in receivers that block; the watcher's.
+    told: AtomicBool,
     injection: Queue,
     pub(crate) parking: Parking,
     /// Under the mutex of `parking`.
@@ -168,12 +174,15 @@ impl Team {
             hosted,
             limit: AtomicU32::new(0),
             base: AtomicU32::new(0),
+            most: AtomicU32::new(WORKERS as u32),
             workers: [const { AtomicPtr::new(null_mut()) }; WORKERS],
             count: AtomicU32::new(0),
             threads: AtomicU32::new(0),
             stuck: AtomicU32::new(0),
             blocked: AtomicU32::new(0),
             spawning: AtomicBool::new(false),
+            spawn_ticks: AtomicU32::new(0),
+            told: AtomicBool::new(false),
             injection: Queue::new(),
             parking: Parking::new(),
             watcher_asleep: AtomicBool::new(false),
@@ -183,6 +192,10 @@ impl Team {
     pub(crate) fn open(&self, limit: u32, base: u32) {
         self.limit.store(limit, Ordering::Relaxed);
         self.base.store(base, Ordering::Relaxed);
+    }
+
+    pub(crate) fn bound(&self, most: u32) {
+        self.most.store(most, Ordering::Relaxed);
     }
 
     fn each(&self) -> impl Iterator<Item = *mut Worker> + '_ {
@@ -216,7 +229,7 @@ impl Team {
         self.parking.parked.load(Ordering::Relaxed) == 0
             && {
                 let threads = self.threads.load(Ordering::Relaxed);
-                threads >= self.base.load(Ordering::Relaxed) && threads < HOSTED_WORKERS
+                threads >= self.base.load(Ordering::Relaxed) && threads < self.most.load(Ordering::Relaxed)
             }
             && !is_stopping()
             && !self.spawning.swap(true, Ordering::Relaxed)
@@ -682,6 +695,7 @@ pub unsafe fn work_hosted<H: Host>(cache: *mut Cache) -> super::worker::Work {
         let mut worker = this_worker();
         if worker.is_null() {
             worker = enlist(&ENGINE.hosted, cache);
+            ENGINE.hosted.spawn_ticks.store(0, Ordering::Relaxed);
             ENGINE.hosted.spawning.store(false, Ordering::Relaxed);
             if worker.is_null() {
                 return super::worker::Work::Ended;
@@ -819,6 +833,13 @@ fn tick(team: &'static Team) {
     let stuck = team.each().filter(|it| unsafe { inspect(*it) }).count();
     let stuck = u32::try_from(stuck).unwrap_or(0);
     team.stuck.store(stuck, Ordering::Relaxed);
+    if team.spawning.load(Ordering::Relaxed) {
+        let ticks = team.spawn_ticks.fetch_add(1, Ordering::Relaxed);
+        if ticks == SPAWN_TICKS {
+            team.spawn_ticks.store(0, Ordering::Relaxed);
+            events::thread_wanted(); // its own threads may all be in receivers that block
+        }
+    }
     if !team.anything_waits() {
         return;
     }
@@ -828,6 +849,11 @@ fn tick(team: &'static Team) {
         let threads = team.threads.load(Ordering::Relaxed);
         if (threads.saturating_sub(stuck) as usize) < cores() {
             worker_add();
+        }
+    } else {
+        let away = stuck + team.blocked.load(Ordering::Relaxed);
+        if away >= team.most.load(Ordering::Relaxed) && !team.told.swap(true, Ordering::Relaxed) {
+            events::exhausted();
         }
     }
 }

@@ -274,6 +274,8 @@ unsafe extern "C" fn grow(context: *mut Context) -> i32 {
             base.copy_from_nonoverlapping((*worker).head, waiting);
             libc::free((*worker).base.cast());
             (*worker).renew(base, doubled);
+            // `deliver_to_one` knows the buffer by its address only, where the next one may lie: it shall look up.
+            (*worker).preempt.store(true, Ordering::Relaxed);
         } else {
             base.copy_from((*worker).head, waiting);
         }

@@ -8,9 +8,10 @@ use std::time::Duration;
 use pyo3::ffi;
 
 use super::interpreter::{Object, attach, cache, detach};
-use super::pipe::{end_of_methods, method};
+use super::pipe::{end_of_methods, method, refuse_forked};
 use crate::engine::circuit::{Admitted, Circuit, circuit_close, circuit_drop, circuit_new};
 use crate::engine::events::{Asked, Barrier, Waited, barrier};
+use crate::engine::is_forked;
 use crate::engine::parker::clock_now_ns;
 use crate::engine::scheduler::{Blocking, about_to_block, this_worker};
 
@@ -148,6 +149,9 @@ unsafe fn wait_for(barrier: &Barrier, timeout_ns: i64) -> Reached {
             }
             if ffi::PyErr_CheckSignals() != 0 {
                 return Reached::Raised;
+            }
+            if is_forked() && refuse_forked().is_null() {
+                return Reached::Raised; // by a signal handler
             }
             if clock_now_ns() >= deadline {
                 return Reached::Late;

@@ -141,9 +141,12 @@ fn cache_without_lock() -> *mut Cache {
     unsafe { (*worker).cache() }
 }
 
-/// Takes a reference to a pipe that may be about to go; false: it is.
+/// Takes a reference to a pipe that may be about to go; false: it is, or there is none.
 pub(crate) unsafe fn take(object: Object) -> bool {
-    // SAFETY: its memory is there, since a pipe lets go of its handle before.
+    if object.is_null() {
+        return false;
+    }
+    // SAFETY: its memory is there, since it is looked at in its place (see `engine::object`).
     unsafe {
         #[cfg(Py_GIL_DISABLED)]
         {
@@ -236,8 +239,11 @@ impl Host for Interpreter {
     unsafe fn receive_scalar(worker: *mut Worker, pipe: *mut Pipe, bits: u64) {
         // SAFETY: the pipe is alive; the thread holds the interpreter.
         unsafe {
-            let object: Object = (*pipe).object().cast();
-            if object.is_null() || !take(object) {
+            let object: Object = (*pipe)
+                .object
+                .look(|it| if take(it.cast()) { it } else { null_mut() })
+                .cast();
+            if object.is_null() {
                 return;
             }
             let value = match (*object.cast::<PipeObject>()).kind {

@@ -18,7 +18,6 @@ pub(crate) mod _engine {
     use super::interpreter::{CALLABLES, Callables, Interpreter, LOCKED, cache, take};
     use super::pipe::{PIPES, PipeObject, discard, end_of_methods, fan_out, function, method};
     use super::{circuit, interpreter, pipe};
-    use crate::engine::circuit::{is_pipe, pipe_of};
     use crate::engine::worker::{Host, Work};
     use crate::engine::{self, Started, events, kernel, scheduler};
 
@@ -58,10 +57,10 @@ pub(crate) mod _engine {
         }
     }
 
-    /// Say how many threads may be in `work` at a time; one more is to call it.
+    /// Say how many threads may run in `work` at a time; one more is to call it. `most`: how many it will ask for.
     #[pyfunction]
-    fn start_hosted(limit: usize) {
-        engine::start_hosted(limit);
+    fn start_hosted(limit: usize, most: usize) {
+        engine::start_hosted(limit, most);
     }
 
     /// End the threads, waiting so many milliseconds at most for receptors that run.
@@ -100,6 +99,18 @@ pub(crate) mod _engine {
         }
     }
 
+    /// Whether it has come about for the first time that all threads in `work` block and circuits wait.
+    #[pyfunction]
+    fn take_exhausted() -> bool {
+        events::take_exhausted()
+    }
+
+    /// Whether a thread that `work` has asked for has not come, so that it is to be tried again.
+    #[pyfunction]
+    fn take_wanted() -> bool {
+        events::take_wanted()
+    }
+
     /// Whether events may wait.
     #[pyfunction]
     fn any_events() -> bool {
@@ -111,17 +122,15 @@ pub(crate) mod _engine {
     #[pyfunction]
     #[allow(clippy::type_complexity)]
     fn take_fault(py: Python<'_>) -> Option<(Option<Py<PyAny>>, u64, u32, u32, i32, u64)> {
-        let fault = events::take_fault()?;
-        let place = pipe_of(fault.pipe);
-        // SAFETY: the handle was one once; a live pipe's object lets go of its handle before it goes.
-        let pipe = unsafe {
-            let object: *mut ffi::PyObject = (*place).object().cast();
-            if is_pipe(place, fault.pipe) && !object.is_null() && take(object) {
-                Some(Bound::from_owned_ptr(py, object).unbind())
-            } else {
-                None
+        let mut object = std::ptr::null_mut();
+        let fault = events::take_fault(|it| {
+            // SAFETY: the thread holds the interpreter.
+            if unsafe { take(it.cast()) } {
+                object = it.cast();
             }
-        };
+        })?;
+        // SAFETY: the reference is ours, if there is one.
+        let pipe = unsafe { Bound::from_owned_ptr_or_opt(py, object) }.map(Bound::unbind);
         Some((
             pipe,
             fault.kernel,

@@ -95,7 +95,7 @@ unsafe fn refuse_absent() -> Object {
 
 #[cold]
 #[inline(never)]
-unsafe fn refuse_forked() -> Object {
+pub(crate) unsafe fn refuse_forked() -> Object {
     // SAFETY: the thread holds the interpreter.
     unsafe { call_none(CALLABLES.check_process.load(Ordering::Acquire)) }
 }
@@ -537,7 +537,7 @@ pub(crate) unsafe extern "C-unwind" fn kernel_pipe(
             ffi::Py_DECREF(pipe.cast());
             return ffi::PyErr_NoMemory();
         }
-        (*crate::engine::circuit::pipe_of(handle)).set_object(pipe.cast());
+        (*crate::engine::circuit::pipe_of(handle)).object.set(pipe.cast());
         (*pipe).handle.store(handle, Ordering::Release);
         if target != 0 {
             let cells: *mut u64 = pipe_state(handle).cast();
