@@ -218,3 +218,26 @@ def test_child_that_a_signal_handler_forks_in_a_wait_waits_no_more() -> None:
     ended = run(FORK)
 
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "True 0\n", "")
+
+
+def test_room_that_a_burst_took_is_given_back(cortex: Any) -> None:
+    with cortex.circuit() as circuit:
+        received = 0
+
+        def count(value: int) -> None:
+            nonlocal received
+            received += 1
+
+        counting = circuit.pipe(count)
+        bursting = circuit.pipe(lambda value: [counting.emit(1) for _ in range(value)])
+        bursting.emit(1)
+        circuit.wait(PATIENCE_S)
+        before = cortex.facts()["engine_bytes"]
+        bursting.emit(300_000)
+        circuit.wait(PATIENCE_S)
+        assert received == 300_001
+
+    until = time.monotonic() + PATIENCE_S
+    while (now := cortex.facts()["engine_bytes"]) > before + 2**20 and time.monotonic() < until:
+        time.sleep(0.01)
+    assert now <= before + 2**20

@@ -57,7 +57,7 @@ def start(cores: int) -> bool:
     """Start the native workers unless they run. False: this process is a forked child."""
 
 def start_hosted(limit: int, most: int) -> None:
-    """Say how many threads may run in `work` at a time; one more is to call it. `most`: how many it will ask for."""
+    """Say how many threads may run in `work` at a time; one more is to call it. `most`: so many at most."""
 
 def stop(patience_ms: int) -> None:
     """End the threads, waiting so many milliseconds at most for receptors that run."""
@@ -111,7 +111,7 @@ def events_wait() -> bool:
     """Wait until there are events; one thread at a time. False: the engine stops."""
 
 def take_exhausted() -> bool:
-    """Tell whether it has come about for the first time that all threads in `work` block and circuits wait."""
+    """Tell whether, for the first time, all threads in `work` block and circuits wait."""
 
 def take_wanted() -> bool:
     """Tell whether a thread that `work` has asked for has not come, so that it is to be tried again."""

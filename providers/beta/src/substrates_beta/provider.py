@@ -40,8 +40,8 @@ class BetaCortex(Cortex):
     """The cortex of the beta engine.
 
     `kernels` finds a kernel by its function's address and `addresses` the address; a kernel that has run here
-    stays loaded, since a worker may still be inside it. `carries` is True while events are on their way from the
-    engine to who handles them; written by the thread that carries them.
+    stays loaded, since a worker may still be inside it. `carries` is True while events are on their way from
+    the engine to who handles them; written by the thread that carries them.
     """
 
     def __init__(self) -> None:

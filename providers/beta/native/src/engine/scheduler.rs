@@ -34,7 +34,7 @@ use super::memory::Cache;
 use super::parker::{Parked, Parker};
 use super::parking::Parking;
 use super::sync::{locked, relax};
-use super::worker::{Host, Native, Worker, work};
+use super::worker::{Host, Native, Worker, shrink, work};
 use super::{ENGINE, cores, events, is_stopping, trim_if_worth_it};
 
 /// The watcher's period, and the time slice of a circuit that others wait behind.
@@ -583,6 +583,7 @@ unsafe fn park_detached(worker: *mut Worker) -> bool {
                 return true;
             }
         }
+        shrink(worker);
         parking.search_end(sleeper);
         parking.enter(sleeper);
         if is_stopping() || (team.anything_waits() && team.has_room()) {

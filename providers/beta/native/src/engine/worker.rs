@@ -306,8 +306,11 @@ pub unsafe fn push(worker: *mut Worker, slot: Slot) -> bool {
     }
 }
 
-/// A buffer that one burst has made large goes back once it is empty.
-unsafe fn shrink(worker: *mut Worker) {
+/// A buffer that one burst has made large goes back once it is empty and its worker has nothing else to do.
+///
+/// # Safety
+/// `worker` is the calling thread's, and its transit is empty.
+pub(crate) unsafe fn shrink(worker: *mut Worker) {
     // SAFETY: the caller's worker, whose transit is empty.
     unsafe {
         let room = (*worker).room();

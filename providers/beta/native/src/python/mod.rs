@@ -57,7 +57,7 @@ pub(crate) mod _engine {
         }
     }
 
-    /// Say how many threads may run in `work` at a time; one more is to call it. `most`: how many it will ask for.
+    /// Say how many threads may run in `work` at a time; one more is to call it. `most`: so many at most.
     #[pyfunction]
     fn start_hosted(limit: usize, most: usize) {
         engine::start_hosted(limit, most);
@@ -99,7 +99,7 @@ pub(crate) mod _engine {
         }
     }
 
-    /// Whether it has come about for the first time that all threads in `work` block and circuits wait.
+    /// Whether, for the first time, all threads in `work` block and circuits wait.
     #[pyfunction]
     fn take_exhausted() -> bool {
         events::take_exhausted()
