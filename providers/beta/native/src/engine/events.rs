@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::c_void;
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -121,7 +122,8 @@ pub fn take_fault(look: impl FnOnce(*mut c_void)) -> Option<Fault> {
     }
     drop(waiting);
     if last {
-        trim_if_worth_it();
+        // SAFETY: no cache.
+        unsafe { trim_if_worth_it(null_mut()) };
     }
     Some(fault)
 }
