@@ -259,7 +259,8 @@ def tally(ctx, state, value):
 bound = tally.bind()
 pages = int(Path("/proc/self/statm").read_text().split()[0])
 limits = resource.getrlimit(resource.RLIMIT_AS)
-resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**21, limits[1]))  # less than a stack
+least = pages * resource.getpagesize() + 2**21  # no room for a thread's stack
+resource.setrlimit(resource.RLIMIT_AS, (least, limits[1]))
 try:
     circuit.pipe(bound).emit(1)
     refused = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -164,6 +165,25 @@ def test_beta_is_installed_where_it_can_be_built() -> None:
     if done.returncode:
         pytest.skip(done.stderr.strip().splitlines()[-1])
     assert HAS_BETA, "there is a cargo, and no beta: run `make sync`"
+
+
+def _version(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split("."))[:2]
+
+
+@pytest.mark.skipif(not HAS_BETA, reason="beta is not installed: providers/beta/ready says why")
+def test_least_rust_is_what_the_crates_ask_for_and_said_once() -> None:
+    told = _run(
+        "cargo", "metadata", "--quiet", "--format-version=1", f"--manifest-path={CRATE / 'Cargo.toml'}"
+    )
+    packages = json.loads(told)["packages"]
+    asked = {it["name"]: _version(it["rust_version"]) for it in packages if it["rust_version"]}
+    said = asked.pop(BETA)
+
+    assert said == max(asked.values()), {name: it for name, it in asked.items() if it >= said}
+    number = ".".join(map(str, said))
+    for page in (*ROOT.glob("*.md"), *ROOT.glob("*/*.md"), *ROOT.glob("providers/*/README.md"), READY):
+        assert f"{number} or later" not in page.read_text(), f"{page}: say where it stands instead"
 
 
 @pytest.mark.parametrize(

@@ -298,8 +298,8 @@ def soak_command(
 def mutants_command(names: tuple[str, ...]) -> None:
     """Run faulty providers, one bug each; the test that is about the bug must catch it.
 
-    The same tests must pass on the faulty ones' healthy sibling, and on the providers given (default: all that
-    are installed). Exit status: 0 if so, else 1.
+    The same tests must pass on the faulty ones' healthy sibling, and on the providers given (default: all
+    installed ones). Exit status: 0 if so, else 1.
     """
     from substrates import spi
 
