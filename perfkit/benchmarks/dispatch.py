@@ -20,6 +20,7 @@ import substrates
 from perfkit import environment
 from perfkit.emissions import Way, emission_ns, plain_pipe, verify
 from perfkit.evidence import Evidence
+from perfkit.providers import ours
 from perfkit.tables import table
 from substrates import Circuit, Pipe, spi
 
@@ -42,8 +43,8 @@ WAYS: tuple[tuple[str, Way], ...] = (("pipe", plain_pipe), ("channel", channel))
 @click.argument("providers", nargs=-1)
 @click.option("--results", type=click.Path(path_type=Path), default=Path("results"), show_default=True)
 def main(providers: tuple[str, ...], results: Path) -> None:
-    """Measure PROVIDERS (default: reference and alpha), print a table, keep the run."""
-    names = providers or ("reference", "alpha")
+    """Measure PROVIDERS (default: all of this project), print a table, keep the run."""
+    names = providers or tuple(ours())
     cortices = {name: substrates.cortex(name) for name in names}
     evidence = Evidence(results, "dispatch", "-".join(names))
     rows: list[list[str]] = []

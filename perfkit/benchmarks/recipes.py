@@ -29,6 +29,7 @@ import click
 import substrates
 from perfkit import environment
 from perfkit.evidence import Evidence
+from perfkit.providers import ours
 from perfkit.tables import table
 from substrates import Cortex, Fiber, spi
 
@@ -262,7 +263,7 @@ def main(results: Path) -> None:
     above = median((mine - least) / (other - least) for mine, other, least in zip(*samples, strict=True))
     figures["ratio_to_closures_above_floor"] = above
     rows.append(_judged("compiled to closures, both above the floor", above, MOST_CLOSURES, broken))
-    for provider in ("reference", "alpha"):
+    for provider in ours():
         chosen = substrates.cortex(provider)
         cost = median(emission_ns(chosen, given, expected) for _ in range(EMISSION_ROUNDS))
         figures[f"emission_ns_{provider}"] = cost

@@ -13,7 +13,7 @@ from substrates import spi
 
 from .errors import Refusal
 
-__all__ = ["Default", "Missing", "chosen", "default", "describe", "missing"]
+__all__ = ["Default", "Missing", "chosen", "default", "describe", "missing", "ours"]
 
 _OURS: Final = {
     "reference": ("substrates-reference", "Python"),
@@ -21,6 +21,12 @@ _OURS: Final = {
     "beta": ("substrates-beta", "Rust"),
 }
 """The distribution and the language of each provider that comes with this project."""
+
+
+def ours() -> list[str]:
+    """Return the names of the providers of this project that are installed, the plainest first."""
+    installed = {listing.name for listing in spi.installed()}
+    return [name for name in _OURS if name in installed]
 
 
 @dataclass(frozen=True)
