@@ -1,4 +1,4 @@
-"""What the object lane, hops and parked circuits cost, how long a busy circuit delays another, and who is starved.
+"""What lanes, hops and parked circuits cost, how long a busy circuit delays another, and who is starved.
 
     python perfkit/benchmarks/lanes.py [--results DIR]
 

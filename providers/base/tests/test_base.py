@@ -110,7 +110,7 @@ def test_class_with_a_layout_can_be_a_pipe() -> None:
     assert NativePipe.__basicsize__ == Native.__basicsize__
 
 
-def test_making_a_pipe_makes_no_subject(circuit: LaneCircuit) -> None:
+def test_making_a_pipe_makes_no_subject(circuit: Circuit) -> None:
     class Counter(substrates.Receptor[int]):
         def receive(self, value: int) -> None: ...
 
@@ -123,7 +123,7 @@ def test_making_a_pipe_makes_no_subject(circuit: LaneCircuit) -> None:
     assert pipe._subject is None
 
 
-def test_look_alike_is_refused_in_the_name_of_the_circuit(circuit: LaneCircuit) -> None:
+def test_look_alike_is_refused_in_the_name_of_the_circuit(circuit: Circuit) -> None:
     def alike(_: int) -> None: ...
 
     alike.emit = alike.subject = None  # type: ignore[attr-defined]
