@@ -48,6 +48,7 @@ from .lookup import Lookup, Pool
 from .name import Name
 from .pin import Pin
 from .pipe import Pipe
+from .population import Pipes, Population
 from .port import Port
 from .pulse import Pulse
 from .receptor import Receptor
@@ -115,7 +116,9 @@ __all__ = [
     "Name",
     "Pin",
     "Pipe",
+    "Pipes",
     "Pool",
+    "Population",
     "Port",
     "ProviderError",
     "ProviderLoadError",

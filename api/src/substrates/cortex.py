@@ -17,6 +17,7 @@ from .flow import Flow
 from .lookup import Pool
 from .name import Name
 from .pipe import Pipe
+from .population import Population
 from .recipe import Recipe
 from .scope import Scope
 from .state import Slot, SlotType, State
@@ -64,6 +65,27 @@ class Cortex(Substrate):
             MemoryError: the engine has no room for it.
 
         Contract: CIRCUIT-ID-01 to -04, CORTEX-CIRCUIT-03, -04.
+        """
+
+    @abstractmethod
+    def circuits(
+        self, count: int, /, name: Name | str | Unset = UNSET, *, clock: Clock | Unset = UNSET
+    ) -> Population:
+        """Make a population of `count` circuits, never cached.
+
+        Args:
+            count: how many members, 0 or more.
+            name: of the population and each member; by default "circuit".
+            clock: the members'; see `circuit`.
+
+        Raises:
+            AbsentValueError: an argument is None.
+            ProviderMismatchFault: a name of another provider.
+            ConfigurationError: the name is malformed; a negative count.
+            TypeError: of another kind.
+            MemoryError: there is no room for so many.
+
+        Contract: POPULATION-MEMBER-01 to -04.
         """
 
     @abstractmethod

@@ -38,6 +38,8 @@ class AlphaCortex(Cortex):
     `addresses` the address; a kernel that has run here stays loaded, since a worker may still be inside it.
     """
 
+    CIRCUIT = Circuit
+
     def __init__(self) -> None:
         super().__init__("alpha")
         self.workers = Workers(self)
@@ -125,9 +127,6 @@ class AlphaCortex(Cortex):
                 # Making it may run a finalizer that needs it first.
                 subject = self.subjects.setdefault(handle, Subject(kind, name, enclosure))
             return subject
-
-    def _new_circuit(self, name: Name) -> Circuit:
-        return Circuit(self, name)
 
     def carry_events(self, patience_s: float = CARRY_PATIENCE_S) -> None:
         """Bring what native threads have reported to where Python handles it.

@@ -388,6 +388,18 @@ class Circuit(Managed, substrates.Circuit):
     def _kernel_pipe(self, name: Name | None, binding: Binding[Any]) -> Pipe:
         """Make a pipe that runs a kernel in this circuit's context, with a state of its own."""
 
+    def _kernel_pipe_over(self, name: Name | None, binding: Binding[Any], memory: memoryview) -> Pipe:
+        """Make a pipe as `_kernel_pipe` does, whose state is `memory`: what `LoopPopulation` needs.
+
+        Args:
+            name: None for the circuit's.
+            binding: the kernel; `memory` has its initial values, and gets the pipe fields'.
+            memory: writable bytes, as many as the state has, which live as long as the pipe.
+        """
+        raise ConfigurationError(
+            f"provider {self._cortex.provider!r} has no kernels in populations; make the circuits one by one"
+        )
+
     def _forwarding_pipe(self, name: Name | None, targets: Sequence[Pipe]) -> Pipe:
         """Make a pipe that emits each value to `targets` in order."""
         lanes = {target.lane for target in targets}
@@ -405,6 +417,10 @@ class Circuit(Managed, substrates.Circuit):
     @abstractmethod
     def _barrier(self, timeout: float | None) -> bool:
         """Wait until all work accepted before is done; while closing, until the end. False on a time-out."""
+
+    def _idle(self) -> bool:
+        """Tell whether all work accepted before is done, where that is seen at a glance."""
+        return False
 
     @abstractmethod
     def _probe(self) -> tuple[int, int] | None:

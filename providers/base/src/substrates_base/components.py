@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import substrates
 
@@ -19,6 +19,16 @@ if TYPE_CHECKING:
 __all__ = ["Component", "Managed", "Receiving", "Resource"]
 
 
+class Waited(Protocol):
+    """What a `with` waits for: a circuit, or many."""
+
+    def wait(self) -> None:
+        """Wait until accepted work is done."""
+
+    def _inside(self) -> bool:
+        """Tell whether the calling thread is in its context, where it cannot be waited for."""
+
+
 class Managed:
     """What can stand in a `with`: leaving it waits for accepted work, unless by an error, and then closes."""
 
@@ -26,8 +36,8 @@ class Managed:
 
     @property
     @abstractmethod
-    def _waited_for(self) -> Circuit:
-        """The circuit whose work that is; it is not waited for in its own context."""
+    def _waited_for(self) -> Waited:
+        """What has that work; it is not waited for in its own context."""
 
     @abstractmethod
     def close(self, *, wait: bool = False) -> None:
@@ -43,10 +53,10 @@ class Managed:
         traceback: TracebackType | None,
         /,
     ) -> None:
-        circuit = self._waited_for
+        waited = self._waited_for
         try:
-            if error is None and not circuit._inside():
-                circuit.wait()
+            if error is None and not waited._inside():
+                waited.wait()
         finally:
             self.close()
 

@@ -8,12 +8,13 @@ import threading
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import substrates
 from substrates import Clock, Fiber, Flow, ForkedProcessError, Recipe
 from substrates.absent import UNSET, Unset, present
 from substrates.receptor import checked_function
+from substrates.recipe import whole
 
 from .circuits import Circuit, checked_witness, is_witness
 from .clocks import SystemClock
@@ -22,9 +23,11 @@ from .counts import Count
 from .currents import Current, Currents
 from .faults import Faults
 from .lookups import Pool
+from .memberpipes import Pipes
 from .names import Name, Names
 from .origin import Called, mismatch
 from .pipes import Pipe
+from .populations import LoopPopulation, Population, member_type
 from .scopes import Scope
 from .states import Slot, State, made_slot
 from .subjects import Subject, renew_lock
@@ -36,9 +39,12 @@ __all__ = ["Cortex"]
 class Cortex(substrates.Cortex):
     """Everything of one provider that is not its engine.
 
-    A subclass supplies `_new_circuit`, `facts` and `_stop`.
+    A subclass supplies `CIRCUIT`, `facts` and `_stop`, and `_new_population` if its engine has arrays of
+    circuits.
 
     Attributes:
+        CIRCUIT: the class of its circuits, made with the cortex and a name.
+        MEMBER: that of those that are members of a population; follows from it.
         names: the table of interned names.
         currents: per thread, the context that it runs.
         faults: where failures of client code go.
@@ -48,6 +54,14 @@ class Cortex(substrates.Cortex):
             signal handler or a finalizer may come in at any point.
         forked: whether this process is a forked child, in which nothing runs.
     """
+
+    CIRCUIT: ClassVar[type[Circuit]]
+    MEMBER: ClassVar[type[Circuit]]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "CIRCUIT" in cls.__dict__:
+            cls.MEMBER = member_type(cls.CIRCUIT)
 
     def __init__(self, provider: str) -> None:
         self._provider = provider
@@ -83,12 +97,22 @@ class Cortex(substrates.Cortex):
             self.check_process()
         own = self.circuit_name if name is UNSET else self.names.given(name, "circuit", self._subject)
         if isinstance(clock, Unset):
-            return self._new_circuit(own)
-        if not isinstance(present(clock, "circuit", "clock"), Clock):
-            raise TypeError(f"circuit(clock={clock!r}): a Clock is required")
-        circuit = self._new_circuit(own)
+            return self.CIRCUIT(self, own)
+        _check_clock(clock, "circuit")
+        circuit = self.CIRCUIT(self, own)
         circuit._time = Time(clock)
         return circuit
+
+    def circuits(
+        self, count: int, /, name: substrates.Name | str | Unset = UNSET, *, clock: Clock | Unset = UNSET
+    ) -> Population:
+        self.check_process()
+        size = whole(count, 0, "circuits", "count")
+        own = self.given_name(name, "circuits", self._subject, self.circuit_name)
+        if isinstance(clock, Unset):
+            return self._new_population(own, size, None)
+        _check_clock(clock, "circuits")
+        return self._new_population(own, size, clock)
 
     def scope(self, name: substrates.Name | str | Unset = UNSET, /) -> Scope:
         return Scope(self, self.given_name(name, "scope", self._subject, self.scope_name), None)
@@ -140,7 +164,9 @@ class Cortex(substrates.Cortex):
     def owns(self, component: object, /) -> bool:
         if isinstance(component, (Pipe, Component)):
             return component._circuit._cortex is self
-        if isinstance(component, (Circuit, Scope, Pool)) or type(component) in (Fiber, Flow):
+        if isinstance(component, Pipes):
+            return component._population._cortex is self
+        if isinstance(component, (Circuit, Population, Scope, Pool)) or type(component) in (Fiber, Flow):
             return component._cortex is self  # type: ignore[attr-defined]
         if isinstance(component, Slot):
             return component._name._names is self.names
@@ -206,9 +232,9 @@ class Cortex(substrates.Cortex):
                 " start child processes with the method 'spawn', or create circuits only after forking"
             )
 
-    @abstractmethod
-    def _new_circuit(self, name: Name) -> Circuit:
-        """Make a circuit."""
+    def _new_population(self, name: Name, size: int, clock: Clock | None) -> Population:
+        """Make a population; `clock` None for the system's."""
+        return LoopPopulation(self, name, size, clock)
 
     @abstractmethod
     def facts(self) -> Mapping[str, int | float | str]: ...
@@ -222,6 +248,11 @@ class Cortex(substrates.Cortex):
         self.forked = True
         self.lock = threading.RLock()
         renew_lock()
+
+
+def _check_clock(clock: Any, operation: str) -> None:
+    if not isinstance(present(clock, operation, "clock"), Clock):
+        raise TypeError(f"{operation}(clock={clock!r}): a Clock is required")
 
 
 def _call_if_alive(component: object, method: Callable[[Any], None]) -> Callable[[], None]:

@@ -233,6 +233,10 @@ class LaneCircuit(Circuit):
         self._admit_barrier(barrier)
         return self._reached(barrier, timeout)
 
+    def _idle(self) -> bool:
+        # Emitting sets the hint before it returns; the runner alone clears it, behind its last delivery.
+        return self._ingress is None or not (self._scheduled or self._queue)
+
     def _probe(self) -> tuple[int, int] | None:
         self._cortex.check_process()
         if self._ended or (self._ingress is None and self._closing):

@@ -79,6 +79,11 @@ class Pipe(substrates.Pipe[Any]):
         return self._circuit._enclosed_pipe(subject, make(self.emit if apart else self._direct))
 
     @property
+    def _cell(self) -> int:
+        """What stands for this pipe in the memory of a kernel's state: unique while it lives, not 0."""
+        return id(self)
+
+    @property
     def state(self) -> Any:
         raise TypeError(f"{self!r} has no kernel, so it has no state")
 

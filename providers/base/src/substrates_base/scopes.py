@@ -15,6 +15,7 @@ from .components import Resource
 from .faults import is_interrupt
 from .names import Name
 from .origin import mismatch
+from .populations import Population
 from .subjects import Subject
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ class Scope(substrates.Scope):
 
     def _check(self, resource: Any, operation: str) -> None:
         present(resource, operation, "resource")
-        if not (isinstance(resource, (Circuit, Resource)) and self._cortex.owns(resource)):
+        if not (isinstance(resource, (Circuit, Population, Resource)) and self._cortex.owns(resource)):
             if isinstance(resource, substrates.Resource) or (
                 hasattr(resource, "close") and hasattr(resource, "subject")
             ):

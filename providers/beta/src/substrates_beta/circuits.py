@@ -47,7 +47,7 @@ class Circuit(BaseCircuit):
         self._time = None
         self._native = None
         self._python = False
-        cortex.circuits.born()
+        cortex.alive.born()
 
     # -- the engine interface
 
@@ -112,7 +112,7 @@ class Circuit(BaseCircuit):
                 self._native.close()
 
     def _dropped(self) -> None:
-        self._cortex.circuits.died()
+        self._cortex.alive.died()
         self._native = None
 
     # -- the native part

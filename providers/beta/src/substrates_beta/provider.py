@@ -44,10 +44,12 @@ class BetaCortex(Cortex):
     the engine to who handles them; written by the thread that carries them.
     """
 
+    CIRCUIT = Circuit
+
     def __init__(self) -> None:
         super().__init__("beta")
         self.currents = Currents()
-        self.circuits = Live()
+        self.alive = Live()
         self.kernels: dict[int, Kernel[Any]] = {}
         self.addresses: dict[Kernel[Any], int] = {}
         self._numbers: dict[Name, int] = {}
@@ -132,13 +134,10 @@ class BetaCortex(Cortex):
     def facts(self) -> Mapping[str, int | float | str]:
         return {
             **_engine.facts(),
-            "circuits": self.circuits.value(),
+            "circuits": self.alive.value(),
             "faults": self.faults.count.value(),
             "rebuilds": self.rebuilds.value(),
         }
-
-    def _new_circuit(self, name: Name) -> Circuit:
-        return Circuit(self, name)
 
     def carry_events(self, patience_s: float = CARRY_PATIENCE_S) -> None:
         """Bring what native threads have reported to where Python handles it.

@@ -34,6 +34,9 @@ class Circuit(LaneCircuit):
         super().__init__(cortex, name, cortex.workers)
 
     def _kernel_pipe(self, name: Name | None, binding: Binding[Any]) -> Pipe:
+        return self._kernel_pipe_over(name, binding, memoryview(bytearray(binding.memory)))
+
+    def _kernel_pipe_over(self, name: Name | None, binding: Binding[Any], memory: memoryview) -> Pipe:
         kernel = binding.kernel
         if kernel.function is None:
             raise ConfigurationError(
@@ -42,7 +45,7 @@ class Circuit(LaneCircuit):
                 " or use a native provider"
             )
         self._open_lane()
-        return KernelPipe(self, name, binding, kernel.function)
+        return KernelPipe(self, name, binding, kernel.function, memory)
 
 
 class _Context:
@@ -71,10 +74,11 @@ class KernelPipe(ScalarPipe):
         name: Name | None,
         binding: Binding[Any],
         function: Callable[[Any, Any, Any], object],
+        memory: memoryview,
     ) -> None:
         kernel = binding.kernel
         self._pipes: list[Pipe | None] = [None] * len(kernel.state_type.layout.fields)
-        self._state = kernel.state_type(memoryview(bytearray(binding.memory)), self)
+        self._state = kernel.state_type(memory, self)
         super().__init__(circuit, name, partial(function, _context, self._state), kernel.lane)
         for field, target in binding.links:
             self._link(field, self if target is SELF else target)
@@ -86,6 +90,7 @@ class KernelPipe(ScalarPipe):
     def _link(self, field: Field, target: Any) -> None:
         own = None if target is None else checked_target(self, field, target, "pipe")
         self._pipes[field.index] = own
+        self._state._ints[field.index] = 0 if own is None else own._cell
 
     def _linked(self, field: Field) -> Pipe | None:
         return self._pipes[field.index]

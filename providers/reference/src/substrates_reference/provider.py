@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from substrates.spi import Provider
-from substrates_base import Cortex, Name, Workers
+from substrates_base import Cortex, Workers
 
 from .engine import Circuit
 
@@ -16,6 +16,8 @@ VERSION = "0.1.0"
 
 class ReferenceCortex(Cortex):
     """The cortex of the reference engine."""
+
+    CIRCUIT = Circuit
 
     def __init__(self, provider: str = "reference") -> None:
         super().__init__(provider)
@@ -29,9 +31,6 @@ class ReferenceCortex(Cortex):
             "faults": self.faults.count.value(),
             "rebuilds": self.rebuilds.value(),
         }
-
-    def _new_circuit(self, name: Name) -> Circuit:
-        return Circuit(self, name)
 
     def _stop(self) -> None:
         self.workers.stop()

@@ -117,7 +117,7 @@ class ForeignCircuit(Circuit):
     def __init__(self, cortex: ForeignCortex, name: Name) -> None:
         super().__init__(cortex, name)
         self._mailbox = Mailbox(cortex)
-        cortex.circuits.born()
+        cortex.alive.born()
 
     def _open(self) -> None:
         if not self._closing:
@@ -183,30 +183,29 @@ class ForeignCircuit(Circuit):
         self._mailbox.ingress.put(None)
 
     def _dropped(self) -> None:
-        self._cortex.circuits.died()
+        self._cortex.alive.died()
         self._end()
 
 
 class ForeignCortex(Cortex):
     """The cortex of the foreign engine."""
 
+    CIRCUIT = ForeignCircuit
+
     def __init__(self) -> None:
         super().__init__("foreign")
-        self.circuits = Live()
+        self.alive = Live()
         self.pipes = Live()
         self.threads = Live()
 
     def facts(self) -> Mapping[str, int | float | str]:
         return {
-            "circuits": self.circuits.value(),
+            "circuits": self.alive.value(),
             "pipes": self.pipes.value(),
             "workers": self.threads.value(),
             "faults": self.faults.count.value(),
             "rebuilds": self.rebuilds.value(),
         }
-
-    def _new_circuit(self, name: Name) -> ForeignCircuit:
-        return ForeignCircuit(self, name)
 
     def _stop(self) -> None:
         """The threads are daemons: they end with the interpreter."""

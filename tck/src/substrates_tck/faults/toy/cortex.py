@@ -83,7 +83,7 @@ class Cortex(Owned, Here, substrates.Cortex):
         self.names: Names = self.kinds["names"](self)
         self.running = _Running()
         self.clock = MonotonicClock()
-        self.circuits: weakref.WeakSet[Circuit] = weakref.WeakSet()
+        self.alive: weakref.WeakSet[Circuit] = weakref.WeakSet()
         self.pipes: weakref.WeakSet[Pipe] = weakref.WeakSet()
         self.counts = {"faults": 0, "rebuilds": 0}
         self.hook: Callable[[Any, BaseException], object] | None = None
@@ -175,7 +175,7 @@ class Cortex(Owned, Here, substrates.Cortex):
             self.counts[what] += 1
 
     def facts(self) -> Mapping[str, int | float | str]:
-        circuits = list(self.circuits)
+        circuits = list(self.alive)
         return {
             "circuits": len(circuits),
             "pipes": len(self.pipes),

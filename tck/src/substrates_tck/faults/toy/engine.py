@@ -93,7 +93,7 @@ class Circuit(Managed, Owned, Here, substrates.Circuit):
         self.asleep = False
         self.ended = threading.Event()
         self.tickers: weakref.WeakSet[Any] = weakref.WeakSet()
-        cortex.circuits.add(self)
+        cortex.alive.add(self)
         threading.Thread(
             target=_work,
             args=(cortex, weakref.ref(self), self.lock, self.ended, (self.ingress, self.transit)),
