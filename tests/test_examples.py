@@ -24,7 +24,8 @@ def life(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_life_is_the_same_on_every_provider_and_in_numpy(tmp_path: Path, provider: str) -> None:
     picture = tmp_path / "life.svg"
 
-    run = life("--provider", provider, "--size", "48", "--steps", "24", "--compare", "--picture", str(picture))
+    size = ("--size", "48", "--steps", "24")
+    run = life("--provider", provider, *size, "--compare", "--picture", str(picture))
 
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines()[-1] == "the same picture"
