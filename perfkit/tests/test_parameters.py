@@ -63,6 +63,22 @@ def test_where_python_runs_the_receptors_the_default_is_smaller_and_says_so(
     assert "minutes 0.75 instead of 5" in announcement
 
 
+@pytest.mark.parametrize(
+    ("asked", "capabilities", "build"),
+    [
+        (Asked(), ["native-kernels", "populations"], "population"),
+        (Asked(build="loop"), ["native-kernels", "populations"], "loop"),
+        (Asked(receptor="python"), ["native-kernels", "populations"], "loop"),
+        (Asked(), ["native-kernels"], "loop"),
+        (Asked(receptor="kernel", build="population"), ["kernels"], "population"),
+    ],
+)
+def test_circuits_are_a_population_where_the_provider_has_arrays(
+    asked: Asked, capabilities: list[str], build: str
+) -> None:
+    assert resolve(asked, _provider(*capabilities)).build == build
+
+
 def test_what_is_asked_for_is_not_scaled() -> None:
     parameters = resolve(Asked(circuits=50_000, burst=7, rounds=3), _provider())
 

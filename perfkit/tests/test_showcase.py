@@ -50,9 +50,11 @@ def _rows(tmp_path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-@pytest.mark.parametrize("receptor", ["kernel", "python"])
-def test_a_run_is_verified_and_kept(showcase: Command, tmp_path: Path, receptor: str) -> None:
-    result = showcase("--receptor", receptor)
+@pytest.mark.parametrize(
+    ("receptor", "build"), [("kernel", "loop"), ("kernel", "population"), ("python", "loop")]
+)
+def test_a_run_is_verified_and_kept(showcase: Command, tmp_path: Path, receptor: str, build: str) -> None:
+    result = showcase("--receptor", receptor, "--build", build)
 
     assert result.exit_code == 0, result.output
     folder = _folder(tmp_path)
@@ -65,6 +67,8 @@ def test_a_run_is_verified_and_kept(showcase: Command, tmp_path: Path, receptor:
     assert summary["workload"] == "showcase"
     assert summary["provider"] == {"name": "reference", "version": "0.1.0"}
     assert summary["verified"] is True
+    assert summary["parameters"]["build"] == build
+    assert ("as a population" in result.output) == (build == "population")
     assert [each["warmup"] for each in summary["rounds"]] == [True, False, False]
     for each in summary["rounds"]:
         assert each.keys() >= ROUND_KEYS
@@ -185,6 +189,8 @@ def test_every_circuit_is_closed_in_the_end(showcase: Command) -> None:
         (["--minutes", "inf"], ["--minutes", "inf", "finite"]),
         (["--minutes", "1"], ["--rounds", "--minutes", "give one"]),
         (["--receptor", "rust"], ["rust", "kernel", "python"]),
+        (["--build", "array"], ["array", "loop", "population"]),
+        (["--build", "population"], ["--build population", "kernels", "--build loop"]),
         (["--results", os.devnull + "/x"], [os.devnull + "/x", "name another folder"]),
         (["--json", os.devnull + "/x"], ["--json", "name another file"]),
     ],

@@ -74,6 +74,12 @@ MANNER: Final = (
         help="What receives.  [default: kernel where the provider runs kernels natively, else python]",
     ),
     click.option(
+        "--build",
+        type=click.Choice(["loop", "population"]),
+        help="How the circuits are made, one by one or by one call.  [default: population where the provider"
+        " has it natively, else loop]",
+    ),
+    click.option(
         "--floor/--no-floor", default=True, help="Measure the floors in C before and after.  [default: floor]"
     ),
     click.option(
@@ -206,6 +212,7 @@ def _showcase(options: Mapping[str, Any]) -> int:
         rounds=options["rounds"],
         warmup=options["warmup"],
         receptor=options["receptor"],
+        build=options["build"],
         floor=options["floor"],
         stall_s=options["stall"],
     )

@@ -13,7 +13,7 @@ from .. import machine
 from ..errors import Refusal
 from ..tables import bytes_text
 
-__all__ = ["FULL", "Asked", "Parameters", "arguments", "default_size", "receptor_of", "resolve"]
+__all__ = ["FULL", "Asked", "Parameters", "arguments", "build_of", "default_size", "receptor_of", "resolve"]
 
 FULL: Final[dict[str, float]] = {"circuits": 1_000_000, "burst": 32_000, "minutes": 5.0}
 """The seed document's size."""
@@ -30,7 +30,8 @@ BYTES: Final = {"native": 1_024, "kernel": 3_072, "python": 2_560}
 engines must do with 800; measured on reference: 2,100 with a kernel run as Python, 1,300 with a Python
 receptor."""
 PASSED_ON: Final = (
-    "provider", "circuits", "burst", "tokens", "minutes", "rounds", "warmup", "receptor", "results", "stall",
+    "provider", "circuits", "burst", "tokens", "minutes", "rounds", "warmup", "receptor", "build", "results",
+    "stall",
 )  # fmt: skip
 """The options of the command that a process of its own gets with their values."""
 
@@ -46,6 +47,7 @@ class Asked:
     rounds: int | None = None
     warmup: int = 2
     receptor: str | None = None
+    build: str | None = None
     floor: bool = True
     stall_s: float = 60.0
 
@@ -63,6 +65,7 @@ class Parameters:
         warmup: rounds before them, shown but not counted.
         receptor: "kernel" or "python".
         native: whether the kernel runs as machine code.
+        build: "population", all circuits by one call, or "loop", one by one.
         floor: whether the floors are measured.
         stall_s: seconds without any progress after which a round is given up.
         smaller: the defaults that are smaller than the full size, each with its full value.
@@ -76,6 +79,7 @@ class Parameters:
     warmup: int
     receptor: str
     native: bool
+    build: str
     floor: bool
     stall_s: float
     smaller: dict[str, tuple[float, float]]
@@ -128,6 +132,18 @@ def receptor_of(asked: Asked, provider: Provider) -> tuple[str, bool]:
     return receptor, receptor == "kernel" and "native-kernels" in provider.capabilities
 
 
+def build_of(asked: Asked, provider: Provider, receptor: str) -> str:
+    """Return how the circuits are made, "population" or "loop".
+
+    Raises:
+        Refusal: a population is asked for, and what receives is not a kernel.
+    """
+    if asked.build == "population" and receptor != "kernel":
+        raise Refusal("--build population: it is for kernels, and what receives is Python; use --build loop")
+    has_arrays = receptor == "kernel" and "populations" in provider.capabilities
+    return asked.build or ("population" if has_arrays else "loop")
+
+
 def default_size(receptor: str, native: bool) -> dict[str, float]:
     """Return the defaults of circuits, burst and minutes."""
     return FULL if native else SMALL[receptor]
@@ -165,6 +181,7 @@ def resolve(asked: Asked, provider: Provider) -> Parameters:
         warmup=asked.warmup,
         receptor=receptor,
         native=native,
+        build=build_of(asked, provider, receptor),
         floor=asked.floor,
         stall_s=asked.stall_s,
         smaller=smaller,

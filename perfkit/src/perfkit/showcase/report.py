@@ -47,6 +47,7 @@ COARSE_S: Final = 1.0
 """Processor time below which the kernel's counts, kept in ticks of 10 ms, say little of a hundredth."""
 DRIFT: Final = 0.05
 FEW_ROUNDS: Final = 3
+BUILDS: Final = {"loop": "one by one, Python's collector held off", "population": "as a population"}
 SHORT_S: Final = 0.1
 """From here on a round's start and end, some 50 µs of waking threads, are under a thousandth of it."""
 LITTLE: Final = 10
@@ -91,9 +92,9 @@ def build_line(record: Record) -> str:
     """Return the line on the build and on what it holds."""
     held = _per_circuit(record, "built")
     return (
-        f"built {record.parameters.circuits:,} circuits in {figure_text(record.build_s, 's')}, one by one,"
-        f" Python's collector held off; {count_text(held['total'], 'bytes')} per circuit: engine"
-        f" {count_text(held['engine'])}, Python {count_text(held['python'])}"
+        f"built {record.parameters.circuits:,} circuits in {figure_text(record.build_s, 's')},"
+        f" {BUILDS[record.parameters.build]};"
+        f" {count_text(held['total'], 'bytes')} per circuit: engine {count_text(held['engine'])}, Python {count_text(held['python'])}"
     )
 
 

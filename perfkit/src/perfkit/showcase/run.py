@@ -22,7 +22,7 @@ from ..floor import Floor, FloorError, compiled
 from ..rounds import Meter, Round, fact
 from . import report
 from .parameters import Parameters
-from .population import KernelPopulation, Population, PythonPopulation
+from .population import Population, crew_of
 from .race import SHOWN, await_tokens
 
 __all__ = ["Memory", "Outcome", "Record", "run"]
@@ -126,8 +126,8 @@ def _recorded(
     cortex.on_fault(partial(_note_fault, record))
     evidence.write_json("environment", environment.describe(provider, cortex))
     evidence.write_json("source", environment.source())
-    crew = KernelPopulation if record.parameters.receptor == "kernel" else PythonPopulation
     showcase = _Showcase(record, cortex, console)
+    crew = crew_of(record.parameters)
     try:
         try:
             showcase.run(crew)

@@ -13,7 +13,16 @@ from .. import machine
 from ..tables import count_text, figure_text, rate_text
 from ..workload import Metric, Plan, Summary
 from . import report
-from .parameters import FULL, Asked, Parameters, arguments, default_size, receptor_of, resolve
+from .parameters import (
+    FULL,
+    Asked,
+    Parameters,
+    arguments,
+    build_of,
+    default_size,
+    receptor_of,
+    resolve,
+)
 
 __all__ = ["Showcase"]
 
@@ -61,7 +70,8 @@ class Showcase:
     def plan(self, options: Mapping[str, Any], providers: Sequence[spi.Provider]) -> Plan:
         """See `workload.Workload`. The default size is the largest that is the default of none to exceed.
 
-        Receptors are kernels by default if one provider runs them natively and all run them at all.
+        Receptors are kernels by default if one provider runs them natively and all run them at all; circuits
+        are made as a population if that is the default of all.
         """
         minutes, rounds = options["minutes"], options["rounds"]
         asked = Asked(
@@ -72,9 +82,12 @@ class Showcase:
             rounds=ROUNDS if minutes is rounds is None else rounds,
             warmup=options["warmup"],
             receptor=options["receptor"] or _common_receptor(providers),
+            build=options["build"],
             floor=options["floor"],
             stall_s=options["stall"],
         )
+        builds = {build_of(asked, provider, receptor_of(asked, provider)[0]) for provider in providers}
+        asked = replace(asked, build=builds.pop() if len(builds) == 1 else "loop")
         natives = {provider.name: receptor_of(asked, provider)[1] for provider in providers}
         sizes = [default_size(*receptor_of(asked, provider)) for provider in providers]
         smallest = {key: min(int(size[key]) for size in sizes) for key in ("circuits", "burst")}
