@@ -56,6 +56,7 @@ VARIABLE: Final = "SUBSTRATES_PROVIDER"
 CAPABILITIES: Final[Mapping[str, str]] = {
     "kernels": "runs kernels written in Python (substrates.kernel)",
     "native-kernels": "runs kernels as machine code, outside the GIL; takes kernels by address",
+    "population-kernels": "runs kernels in populations, the states of all members in one array",
     "parallel": "runs circuits of kernels on several processors at once",
 }
 """The capabilities that a provider may name, each with its meaning."""

@@ -10,7 +10,8 @@ from typing import Any, Protocol, TypeVar
 import pytest
 
 import substrates
-from substrates import Circuit, Clock, Cortex, ManualClock, Name
+from substrates import Circuit, Clock, Cortex, ManualClock, Name, Population
+from substrates.absent import UNSET
 
 from .vectors import Check, Refusal, Refused, TimedVector, Vector, confirm, play, refuse
 from .waits import Background, Event, Gate, Settle, Task, Together, settle, until
@@ -25,6 +26,7 @@ __all__ = [
     "bound_s",
     "check",
     "circuit",
+    "circuit_kind",
     "clock",
     "cortex",
     "eventually",
@@ -76,18 +78,37 @@ def cortex(tck_provider: str) -> Cortex:
 
 
 @pytest.fixture
-def new_circuit(request: pytest.FixtureRequest, cortex: Cortex, bound_s: float) -> Iterator[NewCircuit]:
-    """Make circuits that are closed at the end of the test, and must then end in time."""
+def circuit_kind(request: pytest.FixtureRequest) -> str:
+    """Return what the test's circuits are: "alone" or, of tests with the mark `members`, "member" as well."""
+    kind: str = getattr(request, "param", "alone")
+    return kind
+
+
+@pytest.fixture
+def new_circuit(
+    request: pytest.FixtureRequest, cortex: Cortex, bound_s: float, circuit_kind: str
+) -> Iterator[NewCircuit]:
+    """Make circuits that are closed at the end of the test, and must then end in time.
+
+    A circuit that is a member is the middle one of a population of its own.
+    """
     made: list[Circuit] = []
+    populations: list[Population] = []
 
     def new(name: str | Name | None = None, /, clock: Clock | None = None) -> Circuit:
-        names = () if name is None else (name,)
-        made.append(cortex.circuit(*names) if clock is None else cortex.circuit(*names, clock=clock))
+        own, time = UNSET if name is None else name, UNSET if clock is None else clock
+        if circuit_kind == "member":
+            populations.append(cortex.circuits(3, own, clock=time))
+            made.append(populations[-1][1])
+        else:
+            made.append(cortex.circuit(own, clock=time))
         return made[-1]
 
     yield new
     for circuit in reversed(made):
         circuit.close()
+    for population in populations:
+        population.close()
     if not request.node.stash.get(FAILED, False):
         for circuit in made:
             settle(circuit, bound_s)

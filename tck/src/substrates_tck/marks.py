@@ -8,7 +8,7 @@ import pytest
 
 from substrates import kernel
 
-__all__ = ["capability", "derived", "each_lane", "kernels", "rule"]
+__all__ = ["capability", "derived", "each_lane", "kernels", "members", "population_kernels", "rule"]
 
 rule: Final = pytest.mark.rule
 """The ids of the rules that a test asserts: ``@rule("CIRCUIT-ORDER-01")``."""
@@ -18,6 +18,13 @@ capability: Final = pytest.mark.capability
 """What a provider must be capable of to be given this test; see `substrates.spi.CAPABILITIES`."""
 kernels: Final = pytest.mark.capability("kernels")
 """The provider runs kernels."""
+population_kernels: Final = pytest.mark.capability("kernels", "population-kernels")
+"""The provider runs kernels in populations."""
+members: Final = pytest.mark.members
+"""What holds for a circuit holds for a member of a population: tests that get circuits by fixtures run twice.
+
+A test about making or dropping circuits makes its own, by the cortex, and runs once.
+"""
 each_lane: Final = pytest.mark.parametrize(
     "lane", [object, kernel.int64, kernel.float64], ids=["object", "int64", "float64"]
 )

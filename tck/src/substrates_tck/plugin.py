@@ -6,6 +6,7 @@ Its fixtures (`substrates_tck.fixtures`) may be used by a provider's own tests t
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import math
 from pathlib import Path
@@ -61,6 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for mark in (
         "rule(*ids): the rules of the contract that the test asserts",
         "derived: stated or inferred: the portable kit of the contract's source does not assert it",
+        "members: the tests' circuits are circuits alone, then members of populations",
         "capability(*names): the provider must be capable of this, else the test is skipped",
     ):
         config.addinivalue_line("markers", mark)
@@ -101,6 +103,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
             names = [listing.name for listing in spi.installed()]
         metafunc.parametrize("tck_provider", list(dict.fromkeys(names)), indirect=True, scope="session")
+    if _is_for_members(metafunc):
+        metafunc.parametrize("circuit_kind", ["alone", "member"], indirect=True)
+
+
+def _is_for_members(metafunc: pytest.Metafunc) -> bool:
+    arguments = inspect.signature(metafunc.function).parameters.keys()
+    marked = metafunc.definition.get_closest_marker("members") is not None
+    return marked and bool({"circuit", "new_circuit", "timed"} & arguments)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

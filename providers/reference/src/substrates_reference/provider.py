@@ -45,7 +45,7 @@ class ReferenceProvider(Provider):
 
     name = "reference"
     version = VERSION
-    capabilities = frozenset({"kernels"})
+    capabilities = frozenset({"kernels", "population-kernels"})
 
     def create(self) -> ReferenceCortex:
         return ReferenceCortex()

@@ -20,10 +20,12 @@ from substrates import (
     Subscription,
 )
 from substrates_tck.fixtures import NewCircuit
-from substrates_tck.marks import derived, each_lane, rule
+from substrates_tck.marks import derived, each_lane, members, rule
 from substrates_tck.observers import Observer, registering
 from substrates_tck.outcomes import noted, refused
 from substrates_tck.waits import Background, Gate, Settle, Together
+
+pytestmark = members
 
 
 @rule("CIRCUIT-CLOSE-01")

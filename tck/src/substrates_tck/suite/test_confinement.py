@@ -8,8 +8,10 @@ from typing import Any
 
 from substrates import Circuit, Cortex, Current, Pipe, Registrar, Subject, Subscription
 from substrates_tck.fixtures import NewCircuit, NewEvent
-from substrates_tck.marks import derived, each_lane, rule
+from substrates_tck.marks import derived, each_lane, members, rule
 from substrates_tck.waits import Background, Gate, Settle, Together
+
+pytestmark = members
 
 
 @rule("CIRCUIT-EXEC-01", "CURRENT-06")

@@ -24,7 +24,9 @@ from substrates import (
     Name,
     Pin,
     Pipe,
+    Pipes,
     Pool,
+    Population,
     Port,
     ProviderMismatchFault,
     Registrar,
@@ -40,7 +42,7 @@ from substrates import (
 )
 from substrates_tck import generated
 from substrates_tck.generated import CATEGORIES, Bench, Case, Form
-from substrates_tck.marks import derived, kernels, rule
+from substrates_tck.marks import derived, kernels, population_kernels, rule
 from substrates_tck.outcomes import inside, outcome
 from substrates_tck.waits import Settle
 
@@ -266,6 +268,29 @@ def _clock(bench: Bench, call: Call) -> Any:
     return result
 
 
+def _population(bench: Bench, call: Call) -> Any:
+    population = bench.cortex.circuits(2, "tck.population")
+    values: list[Any] = []
+    result = outcome(lambda: call(population))
+    if bench.probing:
+        pipes: Pipes[Any] = population.pipes(lambda index, value: values.append((index, value)))
+        pipes[1].emit(7)
+    population.close(wait=True)
+    check(bench, lambda: values == [(1, 7)], "the population's pipes receive what is emitted")
+    return result
+
+
+def _pipes(bench: Bench, call: Call) -> Any:
+    values: list[Any] = []
+    population = bench.cortex.circuits(2, "tck.population")
+    pipes: Pipes[Any] = population.pipes(lambda index, value: values.append((index, value)))
+    result = outcome(lambda: call(pipes))
+    pipes[1].emit(7)
+    population.close(wait=True)
+    check(bench, lambda: values == [(1, 7)], "the pipes receive what is emitted, and nothing else")
+    return result
+
+
 def _resource(make: Callable[[Bench], Resource]) -> Setup:
     return lambda bench, call: outcome(lambda: call(make(bench)))
 
@@ -293,7 +318,9 @@ SETUPS: dict[type[Any] | None, Setup] = {
     Name: _name,
     Pin: _pin,
     Pipe: _pipe,
+    Pipes: _pipes,
     Pool: _pool,
+    Population: _population,
     Port: _port,
     Registrar: _registrar,
     Scope: _scope,
@@ -315,6 +342,13 @@ for _form in generated.forms():
     while _label in FORMS:
         _label += "#"
     FORMS[_label] = _form
+
+
+def needed(label: str) -> Any:
+    """Return the mark for what a form needs of a provider."""
+    if "kernel" not in label:
+        return ()
+    return population_kernels if label.startswith("Population") else kernels
 
 
 @pytest.fixture
@@ -373,7 +407,7 @@ def test_a_wrong_argument_is_refused_and_changes_nothing(case: Case, bench: Benc
 @derived
 @pytest.mark.parametrize(
     "form",
-    [pytest.param(each, marks=kernels if "kernel" in label else ()) for label, each in FORMS.items()],
+    [pytest.param(each, marks=needed(label)) for label, each in FORMS.items()],
     ids=FORMS,
 )
 def test_valid_arguments_are_taken(form: Form, bench: Bench, wait: Settle) -> None:
@@ -382,7 +416,7 @@ def test_valid_arguments_are_taken(form: Form, bench: Bench, wait: Settle) -> No
     faults = bench.cortex.facts()["faults"]
 
     result = SETUPS[form.owner](bench, lambda receiver: generated.call(form, receiver, bench))
-    if isinstance(result, Circuit):
+    if isinstance(result, (Circuit, Population)):
         result.close()
     wait(bench.circuit)
 

@@ -13,8 +13,10 @@ import pytest
 import substrates
 from substrates import Circuit, Cortex, Current, Extent, Id, Name, Pipe, Resource, Scope, Subject, Substrate
 from substrates_tck.fixtures import NewCircuit
-from substrates_tck.marks import derived, rule
+from substrates_tck.marks import derived, members, rule
 from substrates_tck.waits import Background, Settle, Together
+
+pytestmark = members
 
 
 @rule("CORTEX-SINGLE-01")

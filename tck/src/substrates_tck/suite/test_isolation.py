@@ -10,9 +10,11 @@ import pytest
 
 from substrates import Circuit, ConfigurationError, Cortex, Pipe, Registrar, Subject, Subscription
 from substrates_tck.fixtures import NewCircuit
-from substrates_tck.marks import derived, each_lane, rule
+from substrates_tck.marks import derived, each_lane, members, rule
 from substrates_tck.observers import registering
 from substrates_tck.waits import Settle
+
+pytestmark = members
 
 
 class OwnError(Exception):

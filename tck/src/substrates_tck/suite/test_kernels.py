@@ -25,10 +25,10 @@ from substrates import (
 )
 from substrates_tck.fixtures import NewCircuit
 from substrates_tck.foreigners import ForeignPipe
-from substrates_tck.marks import kernels, rule
+from substrates_tck.marks import kernels, members, rule
 from substrates_tck.waits import Background, Gate, Settle, Together
 
-pytestmark = kernels
+pytestmark = [kernels, members]
 
 LOW, HIGH = -(2**63), 2**63 - 1
 

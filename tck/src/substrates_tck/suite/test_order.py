@@ -10,9 +10,11 @@ import pytest
 
 from substrates import Circuit, Conduit, Subscription
 from substrates_tck.fixtures import NewCircuit
-from substrates_tck.marks import derived, rule
+from substrates_tck.marks import derived, members, rule
 from substrates_tck.observers import registering
 from substrates_tck.waits import Background, Gate, Settle, Together
+
+pytestmark = members
 
 
 @rule("CIRCUIT-ORDER-01", "PIPE-EMIT-01")

@@ -10,9 +10,11 @@ import pytest
 
 from substrates import AbsentValueError, Circuit, Cortex, Pipe, Receptor, Resource, kernel
 from substrates_tck.fixtures import NewCircuit
-from substrates_tck.marks import derived, each_lane, rule
+from substrates_tck.marks import derived, each_lane, members, rule
 from substrates_tck.observers import Observer, registering
 from substrates_tck.waits import Gate, Settle
+
+pytestmark = members
 
 
 @rule("PIPE-ID-01", "CIRCUIT-FACT-02", "CIRCUIT-FACT-03", "SUBJECT-CHAIN-03")

@@ -10,9 +10,11 @@ import pytest
 from substrates import Circuit, ClosedFault, Conduit, ContextError, Pipe, Pulse
 from substrates_tck.cascades import cascade
 from substrates_tck.fixtures import NewCircuit
-from substrates_tck.marks import derived, rule
+from substrates_tck.marks import derived, members, rule
 from substrates_tck.outcomes import inside, outcome
 from substrates_tck.waits import Background, Gate, Settle, Together
+
+pytestmark = members
 
 
 def sent(circuit: Circuit) -> Pulse:

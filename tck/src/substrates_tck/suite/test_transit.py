@@ -11,8 +11,10 @@ import pytest
 from substrates import Circuit, Conduit, Cortex, Current, Pipe, Subscriber
 from substrates_tck.cascades import cascade
 from substrates_tck.fixtures import NewCircuit, Until
-from substrates_tck.marks import derived, each_lane, rule
+from substrates_tck.marks import derived, each_lane, members, rule
 from substrates_tck.waits import Background, Gate, Settle
+
+pytestmark = members
 
 
 @rule("CIRCUIT-TRANSIT-01")

@@ -6,8 +6,10 @@ from typing import Any
 
 from substrates import Circuit, Pipe
 from substrates_tck.fixtures import NewCircuit
-from substrates_tck.marks import derived, rule
+from substrates_tck.marks import derived, members, rule
 from substrates_tck.waits import Background, Gate, Settle
+
+pytestmark = members
 
 
 @rule("CIRCUIT-VIS-01", "CIRCUIT-VIS-03")

@@ -11,8 +11,10 @@ import pytest
 
 from substrates import Circuit, ConfigurationError, ContextError, Cortex, Pipe
 from substrates_tck.fixtures import NewCircuit
-from substrates_tck.marks import derived, each_lane, rule
+from substrates_tck.marks import derived, each_lane, members, rule
 from substrates_tck.waits import Background, Gate, Settle
+
+pytestmark = members
 
 
 @rule("CIRCUIT-AWAIT-01")

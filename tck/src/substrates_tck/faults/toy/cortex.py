@@ -13,6 +13,7 @@ import substrates
 from substrates import Clock, Fiber, Flow, ProviderMismatchFault, Recipe
 from substrates.absent import UNSET, present
 from substrates.receptor import checked_function
+from substrates.recipe import whole
 
 from ...model import OPERATORS
 from .cells import Basin, Cell, Pin, Port, Sink
@@ -20,6 +21,7 @@ from .engine import Circuit, is_witness
 from .names import Current, Here, Name, Names, Owned, Subject
 from .pipes import Forwarder, Pipe
 from .pools import Memo, Pool
+from .populations import MemberPipes, Population
 from .recipes import Attachment, attached
 from .routing import Bank, Channel, Conduit, Registrar, Subscriber, Subscription
 from .scopes import Closure, Scope
@@ -38,11 +40,13 @@ KINDS: Final[Mapping[str, Any]] = {
     "closure": Closure,
     "conduit": Conduit,
     "forwarder": Forwarder,
+    "member-pipes": MemberPipes,
     "memo": Memo,
     "names": Names,
     "pin": Pin,
     "pipe": Pipe,
     "pool": Pool,
+    "population": Population,
     "port": Port,
     "registrar": Registrar,
     "scope": Scope,
@@ -198,9 +202,18 @@ class Cortex(Owned, Here, substrates.Cortex):
 
     def circuit(self, name: Any = UNSET, /, *, clock: Any = UNSET) -> Any:
         given = Name.given(self, "circuit" if name is UNSET else name, "circuit")
-        if clock is not UNSET and not isinstance(present(clock, "circuit", "clock"), Clock):
-            raise TypeError(f"circuit(clock={clock!r}): a Clock is required")
-        return self.kinds["circuit"](self, given, self.clock if clock is UNSET else clock)
+        return self.kinds["circuit"](self, given, self._clock_given(clock, "circuit"))
+
+    def circuits(self, count: Any, /, name: Any = UNSET, *, clock: Any = UNSET) -> Any:
+        size = whole(count, 0, "circuits", "count")
+        given = Name.given(self, "circuit" if name is UNSET else name, "circuits")
+        return self.kinds["population"](self, given, size, self._clock_given(clock, "circuits"))
+
+    def _clock_given(self, clock: Any, operation: str) -> Clock:
+        given = self.clock if clock is UNSET else present(clock, operation, "clock")
+        if not isinstance(given, Clock):
+            raise TypeError(f"{operation}(clock={clock!r}): a Clock is required")
+        return given
 
     def scope(self, name: Any = UNSET, /) -> Any:
         given = Name.given(self, "scope" if name is UNSET else name, "scope")

@@ -40,7 +40,7 @@ from .pipes import Forwarder, Managed, Pipe, discard
 if TYPE_CHECKING:
     from .cortex import Cortex
 
-__all__ = ["Barrier", "Circuit", "Emission", "Item", "Job", "is_witness"]
+__all__ = ["Barrier", "Circuit", "Emission", "Item", "Job", "is_witness", "seconds_of"]
 
 
 class Item:
@@ -76,7 +76,10 @@ class Circuit(Managed, Owned, Here, substrates.Circuit):
     """A circuit.
 
     `ingress` and `closing` are guarded by `lock`; `transit`, `emitter` and `reading_ns` belong to the thread.
+    A member of a `population` holds it, which warns instead if they are dropped unclosed.
     """
+
+    population: Any = None
 
     def __init__(self, cortex: Cortex, name: Name, clock: Clock) -> None:
         self.cortex = cortex
@@ -339,7 +342,7 @@ class Circuit(Managed, Owned, Here, substrates.Circuit):
         return Pulse(start_ns, enqueued_ns, barrier.arrived_ns, perf_counter_ns())
 
     def wait(self, timeout: float | timedelta | None = None) -> None:
-        seconds = _seconds(timeout)
+        seconds = seconds_of(timeout)
         self.require_outside("wait")
         barrier = Barrier()
         with self.lock:
@@ -376,7 +379,8 @@ class Circuit(Managed, Owned, Here, substrates.Circuit):
 
     def __del__(self) -> None:
         if not self.closing:
-            warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
+            if self.population is None:
+                warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
             with self.lock:
                 self.closing = True
                 self.lock.notify()
@@ -417,7 +421,8 @@ def is_witness(given: Any) -> bool:
     return isinstance(given, (type, UnionType)) or given is Any or hasattr(given, "__origin__")
 
 
-def _seconds(timeout: Any) -> float | None:
+def seconds_of(timeout: Any) -> float | None:
+    """Return a time limit in seconds, None for none."""
     if timeout is None:
         return None
     if isinstance(timeout, timedelta):
