@@ -93,7 +93,7 @@ class Pipes(Sequence[Pipe[E]], Generic[E]):
             OverflowError: an integer that needs more than 64 bits.
             ValueError: another shape.
             IndexError: no such member.
-            ConfigurationError: a scalar lane, and NumPy is not installed.
+            ConfigurationError: a scalar lane or `where`, and NumPy is not installed.
 
         Contract: POPULATION-EMIT-01 to -05.
         """

@@ -137,13 +137,29 @@ class Handles(np.ndarray[Any, Any]):
             TypeError: they are not.
         """
         pipes = self._pipes
-        if pipes is not None:
+        if pipes is not None and self.dtype == _HANDLE:
             own = pipes._numbers()
-            if not self.flags.writeable and np.may_share_memory(self, own):
-                return pipes  # a part of them, as it is
+            if not self.flags.writeable and self._is_part_of(own):
+                return pipes
             if np.isin(self, own).all():
                 return pipes
         raise TypeError("an array that is not of handles of one population's pipes")
+
+    def _is_part_of(self, own: Any) -> bool:
+        """Tell whether these are elements of `own` where they stand."""
+        apart = self.__array_interface__["data"][0] - own.__array_interface__["data"][0]
+        whole = all(stride % 8 == 0 for stride in (apart, *self.strides))
+        return whole and np.may_share_memory(self, own)
+
+
+class _Held:
+    """The memory of an array, and whom it belongs to."""
+
+    __slots__ = ("__array_interface__", "_owner")
+
+    def __init__(self, array: Any, owner: object) -> None:
+        self.__array_interface__ = array.__array_interface__
+        self._owner = (owner, array)
 
 
 class PipeColumn(np.ndarray[Any, Any]):
@@ -214,10 +230,14 @@ class StateArray(np.ndarray[Any, Any]):
 
     @staticmethod
     def of(pipes: Pipes, cells: Any) -> StateArray:
-        """Return `cells`, a structured array with a row per member, as the states of `pipes`."""
-        states: StateArray = cells.view(StateArray)
+        """Return `cells`, a structured array with a row per member, as the states of `pipes`.
+
+        Whatever part of the result somebody holds, holds `pipes`.
+        """
+        held = np.asarray(_Held(cells, pipes))
+        states: StateArray = held.view(StateArray)
         states._pipes = pipes
-        states._cells = cells
+        states._cells = held
         states.flags.writeable = False
         return states
 

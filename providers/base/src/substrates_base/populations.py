@@ -142,6 +142,7 @@ class Population(Managed, substrates.Population):
 
     def wait(self, timeout: float | timedelta | None = None) -> None:
         seconds = checked_timeout(timeout)
+        self._cortex.check_process()
         self._outside("wait")
         if not self._barrier(seconds):
             raise TimeoutError(
@@ -149,6 +150,7 @@ class Population(Managed, substrates.Population):
             )
 
     def __await__(self) -> Generator[Any, Any, None]:
+        self._cortex.check_process()
         self._outside("await")
         return waited_for(self.wait)
 
