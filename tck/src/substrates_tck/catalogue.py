@@ -15,7 +15,7 @@ CATALOGUE: Final = Path(__file__).with_name("catalogue.tsv")
 KERNELS: Final = Path(__file__).with_name("kernels.tsv")
 """The rules of kernels, which the contract's catalogue does not have."""
 PYTHON: Final = Path(__file__).with_name("python.tsv")
-"""The rules of living in a Python process, which it does not have either."""
+"""The rules of living in a Python process and of populations, which it does not have either."""
 GAPS: Final = Path(__file__).with_name("gaps.tsv")
 """Patterns of ids, each with the reason why a rule without a test has none."""
 

@@ -21,6 +21,7 @@ __all__ = [
     "NewCircuit",
     "NewEvent",
     "NewGate",
+    "NewPopulation",
     "Until",
     "background",
     "bound_s",
@@ -35,6 +36,7 @@ __all__ = [
     "new_circuit",
     "new_event",
     "new_gate",
+    "new_population",
     "refused",
     "timed",
     "together",
@@ -54,6 +56,15 @@ class NewCircuit(Protocol):
     """Makes a circuit that is closed at the end of the test."""
 
     def __call__(self, name: str | Name | None = None, /, clock: Clock | None = None) -> Circuit:
+        """Make it, with a name and a clock, or without."""
+
+
+class NewPopulation(Protocol):
+    """Makes a population that is closed at the end of the test."""
+
+    def __call__(
+        self, count: int, name: str | Name | None = None, /, clock: Clock | None = None
+    ) -> Population:
         """Make it, with a name and a clock, or without."""
 
 
@@ -85,30 +96,48 @@ def circuit_kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
+def new_population(request: pytest.FixtureRequest, cortex: Cortex, bound_s: float) -> Iterator[NewPopulation]:
+    """Make populations that are closed at the end of the test, and must then end in time."""
+    made: list[Population] = []
+
+    def new(count: int, name: str | Name | None = None, /, clock: Clock | None = None) -> Population:
+        own, time = UNSET if name is None else name, UNSET if clock is None else clock
+        made.append(cortex.circuits(count, own, clock=time))
+        return made[-1]
+
+    yield new
+    for population in reversed(made):
+        population.close()
+    if not request.node.stash.get(FAILED, False):
+        for population in made:
+            settle(population, bound_s)
+
+
+@pytest.fixture
 def new_circuit(
-    request: pytest.FixtureRequest, cortex: Cortex, bound_s: float, circuit_kind: str
+    request: pytest.FixtureRequest,
+    cortex: Cortex,
+    bound_s: float,
+    circuit_kind: str,
+    new_population: NewPopulation,
 ) -> Iterator[NewCircuit]:
     """Make circuits that are closed at the end of the test, and must then end in time.
 
     A circuit that is a member is the middle one of a population of its own.
     """
     made: list[Circuit] = []
-    populations: list[Population] = []
 
     def new(name: str | Name | None = None, /, clock: Clock | None = None) -> Circuit:
-        own, time = UNSET if name is None else name, UNSET if clock is None else clock
         if circuit_kind == "member":
-            populations.append(cortex.circuits(3, own, clock=time))
-            made.append(populations[-1][1])
+            made.append(new_population(3, name, clock)[1])
         else:
+            own, time = UNSET if name is None else name, UNSET if clock is None else clock
             made.append(cortex.circuit(own, clock=time))
         return made[-1]
 
     yield new
     for circuit in reversed(made):
         circuit.close()
-    for population in populations:
-        population.close()
     if not request.node.stash.get(FAILED, False):
         for circuit in made:
             settle(circuit, bound_s)
@@ -136,7 +165,7 @@ def timed(new_circuit: NewCircuit, clock: ManualClock) -> Circuit:
 def wait(bound_s: float) -> Settle:
     """Return a function that waits for circuits, within the bound."""
 
-    def wait_for(*circuits: Circuit) -> None:
+    def wait_for(*circuits: Circuit | Population) -> None:
         for circuit in circuits:
             settle(circuit, bound_s)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from time import monotonic, sleep
 from typing import Any, Generic, Protocol, TypeVar
 
-from substrates import Circuit
+from substrates import Circuit, Population
 
 __all__ = ["Background", "BoundExceeded", "Event", "Gate", "Settle", "Task", "Together", "settle", "until"]
 
@@ -130,9 +130,9 @@ class Task(Generic[T]):
 
 
 class Settle(Protocol):
-    """Waits for circuits, one after the other, each within the bound."""
+    """Waits for circuits and populations, one after the other, each within the bound."""
 
-    def __call__(self, *circuits: Circuit) -> None:
+    def __call__(self, *circuits: Circuit | Population) -> None:
         """Wait."""
 
 
@@ -150,8 +150,8 @@ class Together(Protocol):
         """Call it with 0, 1, ... up to the number of threads."""
 
 
-def settle(circuit: Circuit, bound_s: float) -> None:
-    """Wait for `circuit`.
+def settle(circuit: Circuit | Population, bound_s: float) -> None:
+    """Wait for `circuit`, or for a population.
 
     Raises:
         BoundExceeded: its wait does not return in time.

@@ -200,13 +200,20 @@ def test_emitting_from_a_finalizer_is_safe(script: Script) -> None:
 
 @rule("PYTHON-SIGNAL-01")
 @pytest.mark.skipif(not hasattr(os, "kill") or os.name != "posix", reason="needs POSIX signals")
-@pytest.mark.parametrize("call", ["circuit.wait()", "circuit.wait(timeout=60)", "circuit.close(wait=True)"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        *("circuit.wait()", "circuit.wait(timeout=60)", "circuit.close(wait=True)"),
+        *("population.wait()", "population.wait(timeout=60)", "population.close(wait=True)"),
+    ],
+)
 def test_ctrl_c_interrupts_a_wait_at_once(call: str, script: Script) -> None:
     printed = script(
         f"""
         import os, signal, threading, time
 
-        circuit = cortex.circuit()
+        population = cortex.circuits(3)
+        circuit = {"population[2]" if "population" in call else "cortex.circuit()"}
         gate = threading.Event()
         circuit.pipe(lambda value: gate.wait(20)).emit(0)
 
@@ -223,6 +230,7 @@ def test_ctrl_c_interrupts_a_wait_at_once(call: str, script: Script) -> None:
         gate.set()
         circuit.wait()
         circuit.close(wait=True)
+        population.close(wait=True)
         """
     )
 
@@ -356,8 +364,11 @@ def test_what_a_finalizer_emits_while_the_first_pipe_is_made_is_received(script:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 @pytest.mark.parametrize(
     "use",
-    ["inherited_pipe.emit(1)", "inherited.wait(timeout=20)", "cortex.circuit().pipe(print).emit(1)"],
-    ids=["emit", "wait", "new circuit"],
+    [
+        *("inherited_pipe.emit(1)", "inherited.wait(timeout=20)", "cortex.circuit().pipe(print).emit(1)"),
+        *("inherited_pipes.emit([1, 2])", "population.wait(timeout=20)", "cortex.circuits(2)"),
+    ],
+    ids=["emit", "wait", "new circuit", "emit to a population", "wait for a population", "new population"],
 )
 def test_a_forked_child_that_uses_what_the_parent_started_gets_an_error(use: str, script: Script) -> None:
     printed = script(
@@ -369,6 +380,10 @@ def test_a_forked_child_that_uses_what_the_parent_started_gets_an_error(use: str
         inherited_pipe = inherited.pipe(lambda value: None)
         inherited_pipe.emit(0)
         inherited.wait()
+        population = cortex.circuits(2)
+        inherited_pipes = population.pipes(lambda index, value: None)
+        inherited_pipes.emit([0, 0])
+        population.wait()
 
         child = os.fork()
         if child == 0:
@@ -391,6 +406,7 @@ def test_a_forked_child_that_uses_what_the_parent_started_gets_an_error(use: str
         print({{7: "error", 8: "another error", 9: "no error"}}.get(os.waitstatus_to_exitcode(status)))
         inherited_pipe.emit(1)
         inherited.close(wait=True)
+        population.close(wait=True)
         """,
         quiet=False,
     )
@@ -416,10 +432,13 @@ def test_closing_in_a_forked_child_what_the_parent_made_raises_nothing(script: S
         bank.get("parent")
         pipe.emit(0)
         circuit.wait()
+        population = cortex.circuits(2)
+        population.pipes(lambda index, value: None).emit([0, 0])
+        population.wait()
 
         child = os.fork()
         if child == 0:
-            for inherited in (subscription, subscriber, conduit, bank, ticker, circuit):
+            for inherited in (subscription, subscriber, conduit, bank, ticker, circuit, population):
                 for _ in range(2):
                     try:
                         inherited.close()
@@ -429,6 +448,7 @@ def test_closing_in_a_forked_child_what_the_parent_made_raises_nothing(script: S
             os._exit(0)
         os.waitpid(child, 0)
         circuit.close(wait=True)
+        population.close(wait=True)
         """
     )
 

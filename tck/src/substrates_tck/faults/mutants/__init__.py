@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from . import arguments, cells, identity, lifetime, operators, order, routing, subscriptions, windows
+from . import (
+    arguments,
+    cells,
+    identity,
+    lifetime,
+    operators,
+    order,
+    populations,
+    routing,
+    subscriptions,
+    windows,
+)
 from .base import Mutant
 
 __all__ = ["HEALTHY", "MUTANTS", "Mutant"]
@@ -14,6 +25,7 @@ HEALTHY: Final = "toy"
 MUTANTS: Final[tuple[Mutant, ...]] = (
     *order.MUTANTS,
     *lifetime.MUTANTS,
+    *populations.MUTANTS,
     *arguments.MUTANTS,
     *identity.MUTANTS,
     *routing.MUTANTS,

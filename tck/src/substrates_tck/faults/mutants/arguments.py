@@ -67,8 +67,8 @@ class _Copies(Pipe):
     says=r"Name\('tck.circuit'\) is Name\('pipe.named'\)",
 )
 class _ForgetsNames(Circuit):
-    def _new_pipe(self, name: Name, receive: Any, lane: Any) -> Pipe:  # noqa: ARG002
-        return super()._new_pipe(self.name, receive, lane)
+    def new_pipe(self, name: Name, receive: Any, lane: Any) -> Pipe:  # noqa: ARG002
+        return super().new_pipe(self.name, receive, lane)
 
 
 @faults.kind(

@@ -209,7 +209,7 @@ class Circuit(Managed, Owned, Here, substrates.Circuit):
             name = Name.given(self.cortex, arguments[0], "pipe", self._subject)
         if not arguments:
             self.require_open("pipe")
-            return self._new_pipe(name, discard, lane)
+            return self.new_pipe(name, discard, lane)
         target = present(arguments[-1], "pipe", "target")
         own = self.cortex.pipe_or_none(target, "pipe", self._subject)
         if own is not None:
@@ -219,13 +219,14 @@ class Circuit(Managed, Owned, Here, substrates.Circuit):
         receive = receive_of(target, "pipe")
         if receive is not None:
             self.require_open("pipe")
-            return self._new_pipe(name, receive, lane)
+            return self.new_pipe(name, receive, lane)
         if isinstance(target, (str, bytes)) or not isinstance(target, Iterable):
             raise TypeError(f"pipe({target!r}): a pipe, pipes or a receptor is required")
         targets = tuple(self.cortex.pipe_given(each, "pipe", "targets", self._subject) for each in target)
         return self._forwarding(name, targets, collapse=len(arguments) == 1)
 
-    def _new_pipe(self, name: Name, receive: Callable[[Any], object], lane: Any) -> Pipe:
+    def new_pipe(self, name: Name, receive: Callable[[Any], object], lane: Any) -> Pipe:
+        """Make a pipe of checked arguments."""
         kind: type[Pipe] = self.cortex.kinds["pipe"]
         chosen = Lane.OBJECT if lane is UNSET else Lane.of(lane)
         return kind(self, self.cortex.new_subject(substrates.Pipe, name, self._subject), receive, chosen)
@@ -233,11 +234,11 @@ class Circuit(Managed, Owned, Here, substrates.Circuit):
     def _forwarding(self, name: Name, targets: tuple[Pipe, ...], *, collapse: bool) -> Pipe:
         self.require_open("pipe")
         if collapse and not targets:
-            return self._new_pipe(name, discard, UNSET)
+            return self.new_pipe(name, discard, UNSET)
         if collapse and len(targets) == 1 and targets[0].circuit is self:
             return targets[0]
         forwarder: Forwarder = self.cortex.kinds["forwarder"](self, targets)
-        return self._new_pipe(name, forwarder.receive, forwarder.lane)
+        return self.new_pipe(name, forwarder.receive, forwarder.lane)
 
     def conduit(self, *arguments: Any, routing: Any = Routing.PIPE) -> Any:
         if len(arguments) > 2:

@@ -151,7 +151,7 @@ class MemberPipes(Owned, Here, substrates.Pipes[Any]):
         self._population = population
         self._lane = lane
         self.pipes = [
-            circuit.pipe(name, partial(receive, index), lane=lane)
+            circuit.new_pipe(name, partial(receive, index), lane)
             for index, circuit in enumerate(population.circuits)
         ]
 
@@ -184,7 +184,7 @@ class MemberPipes(Owned, Here, substrates.Pipes[Any]):
             raise TypeError(f"emit({values!r}): a sequence of values is required")
         one_for_all = not hasattr(values, "__len__") or getattr(values, "shape", None) == ()
         if one_for_all and self._lane is not Lane.OBJECT:
-            return [self._lane.admit(values)] * count
+            return [self._lane.admit(values.item() if hasattr(values, "item") else values)] * count
         given = _listed(values, "values", nested=self._lane is Lane.OBJECT)
         if len(given) != count:
             raise ValueError(f"emit: {len(given)} values for {count} members")
