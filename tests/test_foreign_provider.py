@@ -103,7 +103,7 @@ def test_foreign_provider_passes_the_kit_and_gets_a_certificate(home: Path, tmp_
     passed, ran, skipped = map(int, counts.groups())
     assert passed == ran
     assert ran > 1000, "most of the kit needs no kernels"
-    assert skipped < 100, "only what needs kernels is skipped"
+    assert skipped < 250, "only what needs kernels is skipped"
     certificate = (tmp_path / "certificate.md").read_text(encoding="utf-8")
     assert "**foreign conforms.**" in certificate
     assert f"| passed | {passed} of {ran} |" in certificate
