@@ -22,7 +22,8 @@ enum {
     ALPHA_MEMORY = 3,    /* out of memory; nothing was done */
     ALPHA_TIMEOUT = 4,
     ALPHA_INTERRUPTED = 5, /* a signal came in: give Python a chance to handle it, then call again */
-    ALPHA_STOPPED = 6
+    ALPHA_STOPPED = 6,
+    ALPHA_RANGE = 7 /* no such index */
 };
 
 /* As the number of a pipe's name: the circuit's. */
@@ -32,7 +33,7 @@ enum { ALPHA_SAME_NAME = -1 };
 enum {
     ALPHA_EVENT_FAULT = 1,   /* a kernel returned a fault code */
     ALPHA_EVENT_READY = 2,   /* values wait for a circuit that Python runs */
-    ALPHA_EVENT_DROPPED = 3  /* a deferred alpha_pipe_drop is done */
+    ALPHA_EVENT_DROPPED = 3  /* a deferred drop, of a pipe or of a population's pipes, is done */
 };
 
 typedef struct {
@@ -90,7 +91,8 @@ int alpha_tail_rest(uint64_t circuit);
 int alpha_left_transit(uint64_t circuit, alpha_item *items, int room);
 /* Of an adopted circuit that has ended: drops what waits and what comes. */
 void alpha_circuit_bury(uint64_t circuit);
-void alpha_run_command(uint64_t circuit, uint64_t bits);
+/* Returns the handle of the pipe that it drops, 0 if it is another command. */
+uint64_t alpha_run_command(uint64_t circuit, uint64_t bits);
 
 /* `state`: `size` bytes to start from, copied; `own`: cells, one bit each, that get the pipe's own handle; `cell`:
  * one that gets the handle `target`, if that is not 0. 0: out of memory. */
@@ -110,6 +112,42 @@ int alpha_emit_float64(uint64_t pipe, double value);
  * many there are, or -1 if out of memory, with nothing done. */
 int alpha_run(uint64_t circuit, const alpha_item *items, int count, int cascade, int64_t limit_ns);
 void alpha_left(alpha_item *items, int count);
+
+/* Populations: `count` circuits, made, closed and dropped in one call; each can be closed and adopted like any other.
+ *
+ * new: 0: out of memory, or forked.
+ * index: of a member's handle; -1: none of them.
+ * close: all members that Python does not run.
+ * barrier: as alpha_barrier, over all members that Python does not run.
+ * drop: as alpha_circuit_drop of each. */
+uint64_t alpha_population_new(uint32_t name, uint64_t count);
+uint64_t alpha_population_circuit(uint64_t population, uint64_t index);
+int64_t alpha_population_index(uint64_t population, uint64_t circuit);
+int alpha_population_close(uint64_t population);
+int alpha_population_barrier(uint64_t population, uint64_t *waiter);
+void alpha_population_drop(void *population);
+
+/* One pipe per member, with the states in one block of memory.
+ *
+ * new: `own`: the cells that get the pipe's own handle. 0: out of memory, or forked.
+ * handles, states: arrays of `count`, valid until alpha_pipes_free.
+ * index: of a pipe's handle; -1: none of them.
+ * emit: values[i], or values[0] for all if `single`, to member where[i], or member i if `where` is NULL; i from
+ *     *done to `count`. Stops where a member is run by Python (ADOPTED), with *done at it, and at an error (RANGE:
+ *     another thread has changed `where` since it was checked).
+ * number: what the event DROPPED has as its pipe once all pipes are gone.
+ * drop: as alpha_pipe_drop of each, also of members that Python runs.
+ * free: nobody looks at the arrays any more. */
+uint64_t alpha_pipes_new(uint64_t population, uint64_t kernel, int64_t name, const char *state, size_t size,
+                         const uint32_t *own, size_t own_count);
+uint64_t alpha_pipes_number(uint64_t pipes);
+uint64_t *alpha_pipes_handles(uint64_t pipes);
+char *alpha_pipes_states(uint64_t pipes);
+int64_t alpha_pipes_index(uint64_t pipes, uint64_t pipe);
+int alpha_pipes_emit(uint64_t pipes, const uint64_t *values, int single, const int64_t *where, uint64_t count,
+                     uint64_t *done);
+void alpha_pipes_drop(void *pipes);
+void alpha_pipes_free(void *pipes);
 
 /* A barrier behind all that was accepted. *waiter is 0 if there is nothing to wait for. */
 int alpha_barrier(uint64_t circuit, uint64_t *waiter);

@@ -12,12 +12,15 @@
 #define store_ordered(object, value) atomic_store_explicit((object), (value), memory_order_seq_cst)
 #define swap_acquire(object, value) atomic_exchange_explicit((object), (value), memory_order_acquire)
 #define swap_both(object, value) atomic_exchange_explicit((object), (value), memory_order_acq_rel)
+#define swap_ordered(object, value) atomic_exchange_explicit((object), (value), memory_order_seq_cst)
 #define add_relaxed(object, value) atomic_fetch_add_explicit((object), (value), memory_order_relaxed)
 #define add_ordered(object, value) atomic_fetch_add_explicit((object), (value), memory_order_seq_cst)
 #define replace_both(object, expected, value) \
     atomic_compare_exchange_strong_explicit((object), (expected), (value), memory_order_acq_rel, memory_order_acquire)
 #define replace_both_weak(object, expected, value) \
     atomic_compare_exchange_weak_explicit((object), (expected), (value), memory_order_acq_rel, memory_order_acquire)
+#define replace_ordered_weak(object, expected, value) \
+    atomic_compare_exchange_weak_explicit((object), (expected), (value), memory_order_seq_cst, memory_order_acquire)
 #define fence_ordered() atomic_thread_fence(memory_order_seq_cst)
 
 #if defined(__x86_64__) || defined(__i386__)

@@ -3,6 +3,20 @@
 
 #include <stdlib.h>
 
+void circuit_open(struct circuit *circuit, uint32_t name, bool adopted) {
+    circuit->pending = NULL;
+    circuit->parked = NULL;
+    circuit->link = NULL;
+    circuit->name = name;
+    store_relaxed(&circuit->closing, 0);
+    store_relaxed(&circuit->adopted, adopted);
+    store_relaxed(&circuit->handed, adopted);
+    store_relaxed(&circuit->references, 1);
+    circuit->moved = 0;
+    circuit->last = NULL;
+    store_release(&circuit->ingress, IDLE);
+}
+
 enum admitted circuit_admit(
     struct worker *worker, struct circuit *circuit, uint64_t pipe, uint64_t bits, bool command) {
     if (!command && load_relaxed(&circuit->closing)) {
@@ -14,16 +28,13 @@ enum admitted circuit_admit(
     }
     node->pipe = pipe;
     node->bits = bits;
-    uintptr_t last = load_acquire(&circuit->ingress);
-    do {
-        if (last == CLOSED) {
-            node_give(worker, node);
-            return ADMITTED_DROPPED;
-        }
-        node->next = last <= BUSY ? NULL : (struct node *)last;
-    } while (!replace_both_weak(&circuit->ingress, &last, (uintptr_t)node));
-    if (last == IDLE) {
+    switch (circuit_push(circuit, node)) {
+    case CLOSED:
+        node_give(worker, node);
+        return ADMITTED_DROPPED;
+    case IDLE:
         schedule(worker, circuit);
+        break;
     }
     return ADMITTED;
 }
@@ -44,6 +55,17 @@ static struct node *oldest_first(uintptr_t newest) {
 
 struct node *circuit_take(struct circuit *circuit) {
     return oldest_first(swap_acquire(&circuit->ingress, BUSY));
+}
+
+uint64_t pipe_open(struct pipe *pipe, struct circuit *circuit, substrates_kernel kernel, int64_t name) {
+    pipe->kernel = kernel;
+    pipe->name = name == ALPHA_SAME_NAME ? circuit->name : (uint32_t)name;
+    pipe->generation++;
+    store_relaxed(&pipe->circuit, circuit);
+    add_relaxed(&circuit->references, 1);
+    uint64_t handle = ((uint64_t)pipe->generation << HANDLE_BITS) | (uint64_t)(uintptr_t)pipe;
+    store_release(&pipe->handle, handle);
+    return handle;
 }
 
 void pipe_drop(uint64_t handle, bool report) {

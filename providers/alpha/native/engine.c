@@ -129,10 +129,7 @@ uint64_t alpha_circuit_new(uint32_t name, int adopted) {
     if (circuit == NULL) {
         return 0;
     }
-    circuit->name = name;
-    store_relaxed(&circuit->adopted, (uint8_t)(adopted != 0));
-    store_relaxed(&circuit->handed, (uint8_t)(adopted != 0));
-    store_release(&circuit->ingress, IDLE);
+    circuit_open(circuit, name, adopted != 0);
     return (uint64_t)(uintptr_t)circuit;
 }
 
@@ -289,22 +286,19 @@ void alpha_circuit_bury(uint64_t address) {
     }
 }
 
-void alpha_run_command(uint64_t address, uint64_t bits) {
+uint64_t alpha_run_command(uint64_t address, uint64_t bits) {
     (void)address;
+    uint64_t kind = bits & COMMAND_MASK;
+    bool drops = kind == COMMAND_DROP || kind == COMMAND_DROP_REPORT;
+    uint64_t handle = drops ? load_relaxed(&((struct pipe *)(uintptr_t)(bits & ~(uint64_t)COMMAND_MASK))->handle) : 0;
     circuit_command(bits);
+    return handle;
 }
 
 /* -- pipes */
 
 static uint64_t pipe_publish(struct pipe *pipe, uint64_t circuit, uint64_t kernel, int64_t name) {
-    pipe->kernel = (substrates_kernel)(uintptr_t)kernel;
-    pipe->name = name == ALPHA_SAME_NAME ? circuit_at(circuit)->name : (uint32_t)name;
-    pipe->generation++;
-    store_relaxed(&pipe->circuit, circuit_at(circuit));
-    add_relaxed(&circuit_at(circuit)->references, 1);
-    uint64_t handle = ((uint64_t)pipe->generation << HANDLE_BITS) | (uint64_t)(uintptr_t)pipe;
-    store_release(&pipe->handle, handle);
-    return handle;
+    return pipe_open(pipe, circuit_at(circuit), (substrates_kernel)(uintptr_t)kernel, name);
 }
 
 uint64_t alpha_pipe_new(uint64_t circuit, uint64_t kernel, int64_t name, const char *state, size_t size, uint64_t own,
@@ -358,6 +352,7 @@ int alpha_pipe_drop(uint64_t handle, int report) {
         add_relaxed(&circuit->references, 1); /* the pipe's was perhaps the last one */
         pipe_drop(handle, false);
         if (!circuit_rest(circuit)) {
+            circuit_touch(circuit); /* who put something in has perhaps not come to it yet */
             schedule(NULL, circuit);
         }
         circuit_release(circuit);

@@ -34,6 +34,11 @@
  * handle can always be looked at: the pipe's own handle differs from it (a generation counts reuses), a freed
  * circuit's ingress is CLOSED. (The garbage collector may drop a circuit before its pipes: each pipe counts as a
  * reference.) A kernel that emits to a pipe that is gone emits to nobody.
+ *
+ * Populations
+ * -----------
+ * Members are circuits like all others, in order in slabs that the population has taken whole; so are the pipes
+ * made for all members at once, whose states lie in one block of memory, a region.               population.c
  */
 #ifndef SUBSTRATES_ENGINE_H
 #define SUBSTRATES_ENGINE_H
@@ -110,14 +115,58 @@ struct pipe {
     _Atomic uint64_t handle;   /* its own; 0 while dead */
     uint32_t name;
     uint16_t generation;
-    uint16_t units;            /* of 16 bytes, its pool; 0: its state is on the C heap */
+    uint16_t units;            /* of 16 bytes, its pool; 0: its state is on the C heap; or IN_REGION */
 };
+
+enum { IN_REGION = 0xffff /* the pipe is followed by a `struct region *`, where its state is */ };
 
 #define HANDLE_BITS 48
 #define HANDLE_MASK ((UINT64_C(1) << HANDLE_BITS) - 1)
 
 static inline struct pipe *pipe_of(uint64_t handle) {
     return (struct pipe *)(uintptr_t)(handle & HANDLE_MASK);
+}
+
+/* -- slabs and rows */
+
+/* What a slab begins with, as far as others than memory.c know it. */
+struct slab_head {
+    _Atomic uint32_t touched; /* of circuits: one may be busy; see population.c */
+};
+
+/* Every circuit that something was put into is in a touched slab by the time it is queued or its emitter returns.
+ * Whoever makes a circuit busy, or adds to what it has, calls this behind its ordered compare-and-swap. */
+static inline void circuit_touch(struct circuit *circuit) {
+    struct slab_head *slab = (struct slab_head *)((uintptr_t)circuit & ~(uintptr_t)(SLAB_BYTES - 1));
+    if (unlikely(load_ordered(&slab->touched) == 0)) {
+        store_ordered(&slab->touched, 1);
+    }
+}
+
+/* Puts a node into the ingress. Returns what was there: IDLE, then the caller schedules the circuit; or CLOSED, then
+ * the node is not in. */
+static inline uintptr_t circuit_push(struct circuit *circuit, struct node *node) {
+    uintptr_t last = load_acquire(&circuit->ingress);
+    do {
+        if (unlikely(last == CLOSED)) {
+            return CLOSED;
+        }
+        node->next = last <= BUSY ? NULL : (struct node *)last;
+    } while (!replace_ordered_weak(&circuit->ingress, &last, (uintptr_t)node));
+    circuit_touch(circuit);
+    return last;
+}
+
+/* Many circuits or pipes of one cache line each, in order in slabs that nothing else was in. */
+struct rows {
+    size_t count, slabs;
+    char **first; /* of each slab: its first row */
+};
+
+enum { ROWS_PER_SLAB = (SLAB_BYTES - CACHE_LINE) / CACHE_LINE };
+
+static inline void *row_at(const struct rows *rows, size_t index) {
+    return rows->first[index / ROWS_PER_SLAB] + index % ROWS_PER_SLAB * CACHE_LINE;
 }
 
 /* -- workers */
@@ -184,9 +233,17 @@ extern struct engine engine;
 /* memory.c */
 struct circuit *circuit_allocate(void);
 void circuit_release(struct circuit *circuit); /* lets go of one reference; the last one frees */
+bool circuit_unreferenced(struct circuit *circuit); /* lets go of one; true: of the last, and the caller frees */
 /* A dead pipe with room for `size` bytes of state at `state`; `inline_state` false: none. */
 struct pipe *pipe_allocate(size_t size, bool inline_state);
 void pipe_free(struct pipe *pipe);
+bool rows_allocate(struct rows *rows, bool circuits, size_t count); /* dead circuits, or pipes with a pointer behind */
+void rows_forget(struct rows *rows);                                /* the list, not what it lists */
+int64_t rows_index(const struct rows *rows, uint64_t address);      /* -1: it is none of them */
+void rows_free(bool circuits, void *const *objects, size_t count);
+/* A list of `wanted` nodes, or as many as there is memory for; `*taken` says how many. */
+struct node *nodes_take(uint32_t wanted, uint32_t *taken);
+void nodes_give(struct node *first, uint32_t count);
 struct node *node_take(struct worker *worker); /* NULL: out of memory; worker NULL: any other thread */
 void node_give(struct worker *worker, struct node *node);
 void nodes_return(struct worker *worker);
@@ -195,12 +252,21 @@ bool memory_has_empty_slabs(void);
 void memory_trim(void); /* only while nothing runs */
 void memory_account(int64_t bytes); /* other memory that engine_bytes counts */
 
+/* population.c */
+struct region;
+void region_pipes_gone(struct region *region, uint64_t count);
+static inline struct region **region_of(struct pipe *pipe) {
+    return (struct region **)(pipe + 1);
+}
+
 /* circuit.c */
 enum admitted { ADMITTED, ADMITTED_DROPPED, ADMITTED_MEMORY };
+void circuit_open(struct circuit *circuit, uint32_t name, bool adopted); /* a dead one, with one reference */
 enum admitted circuit_admit(struct worker *worker, struct circuit *circuit, uint64_t pipe, uint64_t bits, bool command);
 struct node *circuit_take(struct circuit *circuit); /* the list oldest first, NULL if none */
 void circuit_command(uint64_t bits);
 bool circuit_end(struct worker *worker, struct circuit *circuit);
+uint64_t pipe_open(struct pipe *pipe, struct circuit *circuit, substrates_kernel kernel, int64_t name); /* its handle */
 void pipe_drop(uint64_t handle, bool report);
 
 /* Whether a pipe is still the one of this handle. */
@@ -222,6 +288,7 @@ static inline bool circuit_rest(struct circuit *circuit) {
 
 /* scheduler.c */
 void queue_push(struct queue *queue, struct circuit *circuit);
+void queue_push_all(struct queue *queue, struct circuit *first, struct circuit *last, uint32_t count);
 struct circuit *queue_pop(struct queue *queue);
 void schedule(struct worker *worker, struct circuit *circuit); /* the caller made it BUSY; worker NULL: from outside */
 void wake_one(void);
@@ -257,6 +324,10 @@ void event_fault(struct circuit *circuit, struct pipe *pipe, uint64_t handle, in
 void event_ready(struct circuit *circuit);
 void event_dropped(uint64_t handle);
 void event_forget(struct circuit *circuit);
+struct waiter;
+struct waiter *waiter_new(bool notes);       /* NULL: out of memory */
+void waiter_expect(struct waiter *waiter);   /* one barrier more is on its way: a waiter_done */
+bool waiter_complete(struct waiter *waiter); /* no more will be; whether all have come */
 void waiter_done(uint64_t waiter);
 void events_stop(void);
 uint64_t events_faults(void);

@@ -171,7 +171,8 @@ int alpha_event_take(alpha_event *event) {
 /* -- barriers */
 
 struct waiter {
-    _Atomic uint32_t references; /* the caller's, and the circuit's while the barrier is on its way */
+    _Atomic uint32_t references; /* the caller's, and one of each barrier on its way */
+    _Atomic uint32_t expected;   /* barriers on their way, and one while more may come: the last gives the permit */
     bool notes;                  /* when its turn comes; set before it is on its way */
     _Atomic int64_t turn_ns;     /* written before the permit is given; 0: its turn has not come, or it does not note */
     struct parker parker;
@@ -184,12 +185,37 @@ static void waiter_release(struct waiter *waiter) {
     }
 }
 
+struct waiter *waiter_new(bool notes) {
+    struct waiter *waiter = malloc(sizeof *waiter);
+    if (waiter != NULL) {
+        parker_open(&waiter->parker);
+        store_relaxed(&waiter->references, 1);
+        store_relaxed(&waiter->expected, 1);
+        waiter->notes = notes;
+        store_relaxed(&waiter->turn_ns, 0);
+    }
+    return waiter;
+}
+
+void waiter_expect(struct waiter *waiter) {
+    add_relaxed(&waiter->references, 1);
+    add_relaxed(&waiter->expected, 1);
+}
+
+bool waiter_complete(struct waiter *waiter) {
+    bool last = atomic_fetch_sub_explicit(&waiter->expected, 1, memory_order_acq_rel) == 1;
+    if (last) {
+        parker_unpark(&waiter->parker);
+    }
+    return last;
+}
+
 void waiter_done(uint64_t address) {
     struct waiter *waiter = (struct waiter *)(uintptr_t)address;
     if (unlikely(waiter->notes)) {
         store_relaxed(&waiter->turn_ns, clock_now_ns());
     }
-    parker_unpark(&waiter->parker);
+    waiter_complete(waiter);
     waiter_release(waiter);
 }
 
@@ -206,29 +232,21 @@ static int barrier(uint64_t address, uint64_t *result, bool notes) {
     if (ingress == CLOSED || (ingress == IDLE && !notes)) {
         return ALPHA_OK;
     }
-    struct waiter *waiter = malloc(sizeof *waiter);
+    struct waiter *waiter = waiter_new(notes);
     if (waiter == NULL) {
         return ALPHA_MEMORY;
     }
-    parker_open(&waiter->parker);
-    store_relaxed(&waiter->references, 2);
-    waiter->notes = notes;
-    store_relaxed(&waiter->turn_ns, 0);
+    waiter_expect(waiter);
     uint64_t bits = (uint64_t)(uintptr_t)waiter | COMMAND_BARRIER;
-    switch (circuit_admit(NULL, circuit, 0, bits, true)) {
-    case ADMITTED:
+    enum admitted admitted = circuit_admit(NULL, circuit, 0, bits, true);
+    if (admitted == ADMITTED) {
+        waiter_complete(waiter);
         *result = (uint64_t)(uintptr_t)waiter;
         return ALPHA_OK;
-    case ADMITTED_DROPPED:
-        parker_close(&waiter->parker);
-        free(waiter);
-        return ALPHA_OK;
-    case ADMITTED_MEMORY:
-        break;
     }
-    parker_close(&waiter->parker);
-    free(waiter);
-    return ALPHA_MEMORY;
+    waiter_release(waiter); /* the barrier's */
+    waiter_release(waiter);
+    return admitted == ADMITTED_MEMORY ? ALPHA_MEMORY : ALPHA_OK;
 }
 
 int alpha_barrier(uint64_t address, uint64_t *result) {

@@ -12,8 +12,12 @@
 #include <sys/mman.h>
 
 enum { UNIT = 16, POOLS = (int)((sizeof(struct pipe) + INLINE_STATE + UNIT - 1) / UNIT) + 1, CIRCUITS = 0, KEPT_EMPTY = 2 };
+enum { ROW_PIPES = CACHE_LINE / UNIT /* the pool of pipes in rows */ };
+
+_Static_assert(sizeof(struct pipe) + sizeof(struct region *) <= CACHE_LINE, "a pipe in rows is one cache line");
 
 struct slab {
+    struct slab_head head;
     struct slab *next, *previous; /* in the pool's list of slabs with room, or of empty ones */
     void *free;
     uint32_t used, fresh, capacity; /* fresh: objects never handed out yet start here */
@@ -83,24 +87,33 @@ static void **link_of(uint16_t index, void *object) {
     return index == CIRCUITS ? (void **)&((struct circuit *)object)->link : &((struct pipe *)object)->state;
 }
 
+/* A slab in which nothing is, in no list; NULL: out of memory. Under the mutex. */
+static struct slab *empty_slab(uint16_t index) {
+    struct pool *pool = &pools[index];
+    struct slab *slab = pool->empty;
+    if (slab != NULL) {
+        list_remove(&pool->empty, slab);
+        pool->empties--;
+        add_relaxed(&empty_slabs, (uint32_t)-1);
+        return slab;
+    }
+    pool->size = index == CIRCUITS ? sizeof(struct circuit) : (size_t)index * UNIT;
+    slab = slab_map(index, pool->size);
+    if (slab != NULL) {
+        pool->slabs++;
+    }
+    return slab;
+}
+
 static void *allocate(uint16_t index) {
     struct pool *pool = &pools[index];
     pthread_mutex_lock(&pools_mutex);
     struct slab *slab = pool->room;
     if (slab == NULL) {
-        slab = pool->empty;
-        if (slab != NULL) {
-            list_remove(&pool->empty, slab);
-            pool->empties--;
-            add_relaxed(&empty_slabs, (uint32_t)-1);
-        } else {
-            pool->size = index == CIRCUITS ? sizeof(struct circuit) : (size_t)index * UNIT;
-            slab = slab_map(index, pool->size);
-            if (slab == NULL) {
-                pthread_mutex_unlock(&pools_mutex);
-                return NULL;
-            }
-            pool->slabs++;
+        slab = empty_slab(index);
+        if (slab == NULL) {
+            pthread_mutex_unlock(&pools_mutex);
+            return NULL;
         }
         list_add(&pool->room, slab);
         slab->listed = true;
@@ -121,10 +134,16 @@ static void *allocate(uint16_t index) {
     return object;
 }
 
-static void release(uint16_t index, void *object) {
+static void list_empty(struct pool *pool, struct slab *slab) {
+    list_add(&pool->empty, slab);
+    pool->empties++;
+    add_relaxed(&empty_slabs, 1);
+}
+
+/* Under the mutex. */
+static void release_one(uint16_t index, void *object) {
     struct pool *pool = &pools[index];
     struct slab *slab = (struct slab *)((uintptr_t)object & ~(uintptr_t)(SLAB_BYTES - 1));
-    pthread_mutex_lock(&pools_mutex);
     *link_of(index, object) = slab->free;
     slab->free = object;
     slab->used--;
@@ -134,34 +153,108 @@ static void release(uint16_t index, void *object) {
             list_remove(&pool->room, slab);
             slab->listed = false;
         }
-        list_add(&pool->empty, slab);
-        pool->empties++;
-        add_relaxed(&empty_slabs, 1);
+        list_empty(pool, slab);
     } else if (!slab->listed) {
         list_add(&pool->room, slab);
         slab->listed = true;
+    }
+}
+
+static void release(uint16_t index, void *object) {
+    pthread_mutex_lock(&pools_mutex);
+    release_one(index, object);
+    pthread_mutex_unlock(&pools_mutex);
+}
+
+/* -- rows */
+
+static uint16_t pool_of_rows(bool circuits) {
+    return circuits ? CIRCUITS : ROW_PIPES;
+}
+
+bool rows_allocate(struct rows *rows, bool circuits, size_t count) {
+    uint16_t index = pool_of_rows(circuits);
+    struct pool *pool = &pools[index];
+    size_t slabs = count / ROWS_PER_SLAB + (count % ROWS_PER_SLAB != 0);
+    *rows = (struct rows){.count = count, .first = malloc((slabs + 1) * sizeof *rows->first)};
+    if (rows->first == NULL) {
+        return false;
+    }
+    memory_account((int64_t)((slabs + 1) * sizeof *rows->first));
+    for (size_t left = count; rows->slabs < slabs; rows->slabs++) {
+        uint32_t used = left < ROWS_PER_SLAB ? (uint32_t)left : ROWS_PER_SLAB;
+        pthread_mutex_lock(&pools_mutex);
+        struct slab *slab = empty_slab(index);
+        if (slab != NULL) {
+            /* As if it had never been used: objects keep what they have to keep, see engine.h. */
+            slab->free = NULL;
+            slab->fresh = slab->used = used;
+            pool->used += used;
+            if (used < slab->capacity) {
+                list_add(&pool->room, slab);
+                slab->listed = true;
+            }
+        }
+        pthread_mutex_unlock(&pools_mutex);
+        if (slab == NULL) {
+            break;
+        }
+        store_relaxed(&slab->head.touched, 0);
+        rows->first[rows->slabs] = (char *)slab + CACHE_LINE;
+        left -= used;
+    }
+    if (rows->slabs < slabs) {
+        for (size_t full = 0; full < rows->slabs; full++) { /* the last one, with room, was not come to */
+            struct slab *slab = (struct slab *)(rows->first[full] - CACHE_LINE);
+            pthread_mutex_lock(&pools_mutex);
+            slab->fresh = slab->used = 0;
+            pool->used -= ROWS_PER_SLAB;
+            list_empty(pool, slab);
+            pthread_mutex_unlock(&pools_mutex);
+        }
+        rows->slabs = slabs;
+        rows_forget(rows);
+        return false;
+    }
+    return true;
+}
+
+void rows_forget(struct rows *rows) {
+    memory_account(-(int64_t)((rows->slabs + 1) * sizeof *rows->first));
+    free(rows->first);
+    rows->first = NULL;
+}
+
+int64_t rows_index(const struct rows *rows, uint64_t address) {
+    for (size_t slab = 0; slab < rows->slabs; slab++) {
+        uint64_t offset = address - (uint64_t)(uintptr_t)rows->first[slab];
+        if (offset < ROWS_PER_SLAB * CACHE_LINE) {
+            uint64_t index = slab * ROWS_PER_SLAB + offset / CACHE_LINE;
+            return offset % CACHE_LINE == 0 && index < rows->count ? (int64_t)index : -1;
+        }
+    }
+    return -1;
+}
+
+void rows_free(bool circuits, void *const *objects, size_t count) {
+    uint16_t index = pool_of_rows(circuits);
+    pthread_mutex_lock(&pools_mutex);
+    for (size_t at = 0; at < count; at++) {
+        release_one(index, objects[at]);
     }
     pthread_mutex_unlock(&pools_mutex);
 }
 
 struct circuit *circuit_allocate(void) {
-    struct circuit *circuit = allocate(CIRCUITS);
-    if (circuit != NULL) {
-        circuit->pending = NULL;
-        circuit->parked = NULL;
-        circuit->link = NULL;
-        store_relaxed(&circuit->closing, 0);
-        store_relaxed(&circuit->adopted, 0);
-        store_relaxed(&circuit->handed, 0);
-        store_relaxed(&circuit->references, 1);
-        circuit->moved = 0;
-        circuit->last = NULL;
-    }
-    return circuit;
+    return allocate(CIRCUITS);
+}
+
+bool circuit_unreferenced(struct circuit *circuit) {
+    return atomic_fetch_sub_explicit(&circuit->references, 1, memory_order_acq_rel) == 1;
 }
 
 void circuit_release(struct circuit *circuit) {
-    if (atomic_fetch_sub_explicit(&circuit->references, 1, memory_order_acq_rel) == 1) {
+    if (circuit_unreferenced(circuit)) {
         release(CIRCUITS, circuit);
     }
 }
@@ -197,6 +290,12 @@ struct pipe *pipe_allocate(size_t size, bool inline_state) {
 
 void pipe_free(struct pipe *pipe) {
     uint16_t units = pipe->units;
+    if (units == IN_REGION) {
+        struct region *region = *region_of(pipe);
+        release(ROW_PIPES, pipe);
+        region_pipes_gone(region, 1);
+        return;
+    }
     if (units == 0) {
         char *memory = (char *)pipe->state - sizeof(uint64_t);
         size_t size;
@@ -255,6 +354,33 @@ struct node *node_take(struct worker *worker) {
     return node;
 }
 
+struct node *nodes_take(uint32_t wanted, uint32_t *taken) {
+    struct node *list = NULL;
+    uint32_t count = 0;
+    if (load_relaxed(&cached_nodes) > 0) {
+        pthread_mutex_lock(&nodes_mutex);
+        for (; count < wanted && shared_nodes != NULL; count++) {
+            struct node *node = shared_nodes;
+            shared_nodes = node->next;
+            node->next = list;
+            list = node;
+        }
+        shared_count -= count;
+        store_relaxed(&cached_nodes, shared_count);
+        pthread_mutex_unlock(&nodes_mutex);
+    }
+    uint32_t cached = count;
+    for (struct node *node; count < wanted && (node = malloc(sizeof *node)) != NULL; count++) {
+        node->next = list;
+        list = node;
+    }
+    if (count > cached) {
+        add_relaxed(&engine.allocated_bytes, (count - cached) * sizeof *list);
+    }
+    *taken = count;
+    return list;
+}
+
 /* Moves `count` nodes to the shared cache, or to the C heap when that is full. */
 static void share(struct node *first, uint32_t count) {
     pthread_mutex_lock(&nodes_mutex);
@@ -295,14 +421,18 @@ void node_give(struct worker *worker, struct node *node) {
     }
 }
 
+void nodes_give(struct node *first, uint32_t count) {
+    if (count > 0) {
+        share(first, count);
+    }
+}
+
 void nodes_return(struct worker *worker) {
     struct node *first = worker->nodes;
     uint32_t count = worker->node_count;
     worker->nodes = NULL;
     worker->node_count = 0;
-    if (count > 0) {
-        share(first, count);
-    }
+    nodes_give(first, count);
 }
 
 void memory_facts(alpha_facts *facts) {

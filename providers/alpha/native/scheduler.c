@@ -50,17 +50,21 @@ static void lock_give(struct lock *lock) {
     store_release(&lock->taken, 0);
 }
 
-void queue_push(struct queue *queue, struct circuit *circuit) {
-    circuit->link = NULL;
+void queue_push_all(struct queue *queue, struct circuit *first, struct circuit *last, uint32_t count) {
+    last->link = NULL;
     lock_take(&queue->lock);
     if (queue->head == NULL) {
-        queue->head = circuit;
+        queue->head = first;
     } else {
-        queue->tail->link = circuit;
+        queue->tail->link = first;
     }
-    queue->tail = circuit;
-    store_relaxed(&queue->size, load_relaxed(&queue->size) + 1);
+    queue->tail = last;
+    store_relaxed(&queue->size, load_relaxed(&queue->size) + count);
     lock_give(&queue->lock);
+}
+
+void queue_push(struct queue *queue, struct circuit *circuit) {
+    queue_push_all(queue, circuit, circuit, 1);
 }
 
 struct circuit *queue_pop(struct queue *queue) {

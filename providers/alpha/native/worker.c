@@ -136,6 +136,7 @@ static __attribute__((noinline)) struct pipe *follow(struct worker *worker, uint
         !circuit_begin(target)) {
         return NULL;
     }
+    circuit_touch(target);
     if (unlikely(load_relaxed(&target->adopted))) {
         /* Python's meanwhile, and perhaps already looking into it: as if an emitter had found it idle. */
         if (circuit_admit(worker, target, handle, worker->base->bits, false) == ADMITTED_MEMORY) {

@@ -2,6 +2,7 @@
  * by test_native.py. The first argument scales the work; exit status 1 and a line on stderr on a difference. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -680,6 +681,191 @@ static void large_states_come_and_go(void) {
     alpha_circuit_drop(circuit);
 }
 
+struct party {
+    pthread_t thread;
+    uint64_t population, size, pipes;
+    int64_t rounds;
+    bool single;
+};
+
+static void wait_for_all(uint64_t population) {
+    uint64_t waiter;
+    CHECK(alpha_population_barrier(population, &waiter) == ALPHA_OK);
+    if (waiter != 0) {
+        while (alpha_wait(waiter, 100000000) != ALPHA_OK) {
+        }
+        alpha_waiter_free(waiter);
+    }
+}
+
+static uint64_t pipes_of(uint64_t population, int32_t (*kernel)(substrates_context *, void *, uint64_t), uint64_t onward) {
+    struct hop start = {0, onward};
+    uint64_t pipes =
+        alpha_pipes_new(population, ADDRESS(kernel), ALPHA_SAME_NAME, (const char *)&start, sizeof start, NULL, 0);
+    CHECK(pipes != 0);
+    return pipes;
+}
+
+static void drop_all(uint64_t pipes) {
+    uint64_t number = alpha_pipes_number(pipes);
+    alpha_pipes_drop((void *)(uintptr_t)pipes);
+    alpha_event event;
+    for (bool told = false; !told;) {
+        while (alpha_event_take(&event)) {
+            told |= event.kind == ALPHA_EVENT_DROPPED && event.pipe == number;
+        }
+    }
+    alpha_pipes_free((void *)(uintptr_t)pipes);
+}
+
+static void drop_population(uint64_t population) {
+    alpha_population_drop((void *)(uintptr_t)population);
+}
+
+/* Emits to some members, or all, and after each wait looks whether all of it is done. */
+static void *emit_and_wait(void *argument) {
+    struct party *party = argument;
+    struct hop *states = (struct hop *)(void *)alpha_pipes_states(party->pipes);
+    const uint64_t *handles = alpha_pipes_handles(party->pipes);
+    int64_t *where = malloc(party->size * sizeof *where), *expected = calloc(party->size, sizeof *expected);
+    uint64_t seed = party->pipes, zero = 0;
+    for (int64_t round = 0; round < party->rounds; round++) {
+        uint64_t chosen = 0;
+        for (uint64_t index = 0; index < party->size; index++) {
+            seed = seed * 6364136223846793005U + 1442695040888963407U;
+            if (round % 4 == 0 || seed >> 62 == 0) {
+                where[chosen++] = (int64_t)index;
+                expected[index]++;
+            }
+        }
+        if (party->single) {
+            for (uint64_t at = 0; at < chosen; at++) {
+                CHECK(alpha_emit_int64(handles[where[at]], 0) == ALPHA_OK);
+            }
+        } else {
+            uint64_t done = 0;
+            CHECK(alpha_pipes_emit(party->pipes, &zero, 1, round % 4 == 0 ? NULL : where, chosen, &done) == ALPHA_OK);
+            CHECK(done == chosen);
+        }
+        wait_for_all(party->population);
+        for (uint64_t index = 0; index < party->size; index++) {
+            CHECK(states[index].count == expected[index]);
+        }
+    }
+    free(where);
+    free(expected);
+    return NULL;
+}
+
+static void waits_for_populations_miss_nothing(void) {
+    enum { PARTIES = 4 };
+    const uint64_t sizes[] = {1, 3, 5000};
+    for (int at = 0; at < 3; at++) {
+        struct party parties[PARTIES];
+        uint64_t population = alpha_population_new(0, sizes[at]);
+        CHECK(population != 0);
+        for (int each = 0; each < PARTIES; each++) {
+            int64_t rounds = sizes[at] < 100 ? 1000 * scale : 4 * scale;
+            uint64_t pipes = pipes_of(population, hop, 0);
+            parties[each] = (struct party){
+                .population = population, .size = sizes[at], .pipes = pipes, .rounds = rounds, .single = each % 2 == 1};
+        }
+        for (int each = 0; each < PARTIES; each++) {
+            pthread_create(&parties[each].thread, NULL, emit_and_wait, &parties[each]);
+        }
+        for (int each = 0; each < PARTIES; each++) {
+            pthread_join(parties[each].thread, NULL);
+            drop_all(parties[each].pipes);
+        }
+        CHECK(alpha_population_close(population) == ALPHA_OK);
+        drop_population(population);
+    }
+}
+
+static void waits_one_behind_the_other_see_the_same(void) {
+    uint64_t nap = 20000000, done = 0, population = alpha_population_new(0, 3), pipes = pipes_of(population, sleeps, 0);
+    CHECK(alpha_pipes_emit(pipes, &nap, 1, NULL, 1, &done) == ALPHA_OK);
+    uint64_t waiters[3];
+    for (int at = 0; at < 3; at++) { /* the first one has looked; the others must not take that for idle */
+        CHECK(alpha_population_barrier(population, &waiters[at]) == ALPHA_OK);
+        CHECK(waiters[at] != 0);
+    }
+    for (int at = 2; at >= 0; at--) {
+        while (alpha_wait(waiters[at], 100000000) != ALPHA_OK) {
+        }
+        CHECK(((struct hop *)(void *)alpha_pipes_states(pipes))->count == 1);
+        alpha_waiter_free(waiters[at]);
+    }
+    drop_all(pipes);
+    drop_population(population);
+}
+
+static void populations_dropped_in_full_flight_deliver(void) {
+    enum { SIZE = 5000, VALUES = 3 };
+    struct hop zero = {0};
+    uint64_t one = 1, circuit = alpha_circuit_new(0, 0), end = NEW(circuit, hop, zero, 0);
+    for (int round = 1; round <= 4 * scale; round++) {
+        uint64_t population = alpha_population_new(0, SIZE), pipes = pipes_of(population, hop, end);
+        for (int value = 0; value < VALUES; value++) {
+            uint64_t done = 0;
+            CHECK(alpha_pipes_emit(pipes, &one, 1, NULL, SIZE, &done) == ALPHA_OK && done == SIZE);
+        }
+        if (round % 2 == 0) {
+            CHECK(alpha_population_close(population) == ALPHA_OK);
+        }
+        if (round % 3 == 0) { /* as the garbage collector may do it */
+            drop_population(population);
+            drop_all(pipes);
+        } else {
+            drop_all(pipes);
+            drop_population(population);
+        }
+        wait_for(circuit);
+        CHECK(((struct hop *)alpha_pipe_state(end))->count == (int64_t)round * SIZE * VALUES);
+    }
+    alpha_pipe_drop(end, 0);
+    alpha_circuit_drop(circuit);
+}
+
+static void emissions_stop_at_adopted_members(void) {
+    enum { SIZE = 300 };
+    uint64_t zero = 0, population = alpha_population_new(0, SIZE), pipes = pipes_of(population, hop, 0);
+    CHECK(alpha_population_index(population, alpha_population_circuit(population, 299)) == 299);
+    CHECK(alpha_population_index(population, pipes) == -1);
+    CHECK(alpha_pipes_index(pipes, alpha_pipes_handles(pipes)[299]) == 299);
+    CHECK(alpha_pipes_index(pipes, alpha_pipes_handles(pipes)[299] + (UINT64_C(1) << 48)) == -1);
+    for (uint64_t index = 0; index < SIZE; index += 100) {
+        CHECK(alpha_circuit_adopt(alpha_population_circuit(population, index)) == ALPHA_OK);
+    }
+    uint64_t stops = 0;
+    for (uint64_t done = 0; done < SIZE; done++, stops++) {
+        int result = alpha_pipes_emit(pipes, &zero, 1, NULL, SIZE, &done);
+        if (result == ALPHA_OK) {
+            CHECK(done == SIZE);
+            break;
+        }
+        CHECK(result == ALPHA_ADOPTED && done == stops * 100);
+    }
+    CHECK(stops == 3);
+    wait_for_all(population);
+    for (uint64_t index = 0; index < SIZE; index++) {
+        CHECK(((struct hop *)(void *)alpha_pipes_states(pipes))[index].count == (index % 100 != 0));
+    }
+    uint64_t handles[SIZE];
+    memcpy(handles, alpha_pipes_handles(pipes), sizeof handles);
+    alpha_pipes_drop((void *)(uintptr_t)pipes);
+    for (uint64_t index = 0; index < SIZE; index += 100) {
+        uint64_t circuit = alpha_population_circuit(population, index);
+        alpha_item item;
+        CHECK(alpha_tail_mark(circuit) == 1);
+        CHECK(alpha_tail_take(circuit, &item, 1) == 1 && item.pipe == 0);
+        CHECK(alpha_run_command(circuit, item.bits) == handles[index]);
+        CHECK(alpha_tail_rest(circuit));
+    }
+    alpha_pipes_free((void *)(uintptr_t)pipes);
+    drop_population(population);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1) {
         scale = atoi(argv[1]);
@@ -700,6 +886,10 @@ int main(int argc, char **argv) {
     adoption_of_where_a_token_goes_loses_nothing();
     blocked_kernels_do_not_stop_others();
     probes_note_their_turn();
+    emissions_stop_at_adopted_members();
+    waits_one_behind_the_other_see_the_same();
+    waits_for_populations_miss_nothing();
+    populations_dropped_in_full_flight_deliver();
     alpha_facts facts;
     for (int tries = 0; tries < 5000; tries++) { /* dropped circuits end on their own */
         alpha_read_facts(&facts);

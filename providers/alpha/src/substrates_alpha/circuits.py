@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from time import monotonic, perf_counter_ns
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import substrates
@@ -45,8 +45,6 @@ ROOM = 1024
 """Values put from the tail into the queue at a time: so many that what a batch costs is little for each."""
 COMMAND_LAYOUT = "Q"
 """The format, as in `memoryview`, of a command's bits."""
-PATIENCE_NS = 100_000_000
-"""The longest stay in the engine while waiting, so that signals are handled whichever thread they reach."""
 
 
 class _Tail:
@@ -98,16 +96,17 @@ class _Tail:
 
 
 class _Command:
-    """Stands in a queue where a pipe stands: a native command that was admitted before the adoption."""
+    """Stands in a queue where a pipe stands: a native command, admitted before the adoption or by a population."""
 
-    __slots__ = ("_bits", "_handle")
+    __slots__ = ("_bits", "_circuit")
 
-    def __init__(self, handle: int, bits: int) -> None:
-        self._handle = handle
+    def __init__(self, circuit: Circuit, bits: int) -> None:
+        self._circuit = circuit
         self._bits = bits
 
     def _receive(self, value: Any) -> None:
-        lib.alpha_run_command(self._handle, self._bits)
+        circuit = self._circuit
+        circuit._receivers.pop(lib.alpha_run_command(circuit._handle, self._bits), None)
 
     _discarded = _receive
 
@@ -202,12 +201,7 @@ class Circuit(LaneCircuit):
             waiter = ffi.new("uint64_t *")
             result = lib.alpha_barrier(self._handle, waiter)
             if result == lib.ALPHA_OK:
-                done = True
-                if waiter[0]:
-                    try:
-                        done = self._wait(waiter[0], timeout)
-                    finally:
-                        lib.alpha_waiter_free(waiter[0])
+                done = self._cortex.waited(waiter[0], timeout)
                 self._cortex.carry_events()
                 return done
             if result != lib.ALPHA_ADOPTED:
@@ -231,7 +225,7 @@ class Circuit(LaneCircuit):
                 if not waiter[0]:
                     return None
                 try:
-                    self._wait(waiter[0], None)
+                    self._cortex.wait_at(waiter[0], None)
                     turn_ns = lib.alpha_turn_ns(waiter[0])
                 finally:
                     lib.alpha_waiter_free(waiter[0])
@@ -241,18 +235,12 @@ class Circuit(LaneCircuit):
             self._open_lane()
         return super()._probe()
 
-    def _wait(self, waiter: int, timeout: float | None) -> bool:
-        self._workers.about_to_block()
-        deadline = None if timeout is None else monotonic() + timeout
-        while True:
-            slice_ns = PATIENCE_NS
-            if deadline is not None:
-                slice_ns = max(0, min(slice_ns, int((deadline - monotonic()) * 1e9)))
-            result = lib.alpha_wait(waiter, slice_ns)
-            if result in (lib.ALPHA_OK, lib.ALPHA_STOPPED):
-                return True
-            if deadline is not None and monotonic() >= deadline:
-                return False
+    def _idle(self) -> bool:
+        tail = self._tail
+        if tail is None:
+            return not self._handle and super()._idle()
+        # In this order: what is no longer in the tail is in the queue by then, or done.
+        return lib.alpha_tail_mark(self._handle) <= tail.brought and super()._idle()
 
     def _end(self) -> None:
         with self._cortex.lock:
@@ -373,7 +361,7 @@ class Circuit(LaneCircuit):
                 receiver = queued[2 * at] = receivers[handle]
                 queued[2 * at + 1] = columns[receiver.layout][at]
             else:
-                queued[2 * at] = _Command(self._handle, columns[COMMAND_LAYOUT][at])
+                queued[2 * at] = _Command(self, columns[COMMAND_LAYOUT][at])
         return queued
 
     def _receiver(self, handle: int) -> Any:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .circuits import Circuit
 
 __all__ = [
+    "CELL",
+    "MASK",
     "NATIVE_KINDS",
     "KernelPipe",
     "KernelReceiver",
@@ -31,7 +33,8 @@ _pipe_new = lib.alpha_pipe_new
 _SAME_NAME = lib.ALPHA_SAME_NAME
 _new: Any = object.__new__
 _BITS = 2**64
-_MASK = _BITS - 1
+MASK = _BITS - 1
+"""Takes the bits of a cell, signed in C, to a handle."""
 CELL = 8
 """Bytes of a state's field."""
 BATCH = 256
@@ -83,7 +86,7 @@ class KernelPipe(_NativePipe):
         own: Any = None if target is None else checked_target(self, field, target, "pipe")
         cells = self._cells()
         cells[field.index] = 0 if own is None else _signed(own._handle)
-        held = {cells[other.index] & _MASK for other in self._fields() if other.is_pipe}
+        held = {cells[other.index] & MASK for other in self._fields() if other.is_pipe}
         pipes = {
             pipe._handle: pipe
             for pipe in (*_kept(self._targets), own)
@@ -93,7 +96,7 @@ class KernelPipe(_NativePipe):
         self._targets = tuple(pipes.values()) or None
 
     def _linked(self, field: Field) -> Pipe | None:
-        handle = self._cells()[field.index] & _MASK
+        handle = self._cells()[field.index] & MASK
         if handle == self._handle:
             return self
         return next((pipe for pipe in _kept(self._targets) if pipe._handle == handle), None)
@@ -167,7 +170,7 @@ class Float64KernelPipe(KernelPipe):
             self._failed(result, value)
 
 
-NATIVE_KINDS = frozenset((Int64KernelPipe, Float64KernelPipe))
+NATIVE_KINDS: set[type[KernelPipe]] = {Int64KernelPipe, Float64KernelPipe}
 """The types of pipes to kernels."""
 
 
@@ -351,10 +354,10 @@ class KernelReceiver(_Receiver):
     def _receive(self, bits: int) -> None:
         circuit = self._circuit
         transit = circuit._transit
-        batch = [(self._handle, bits & _MASK)]
+        batch = [(self._handle, bits & MASK)]
         while transit and len(batch) < BATCH and type(transit[0]) is KernelReceiver:
             handle = transit.popleft()._handle
-            batch.append((handle, transit.popleft() & _MASK))
+            batch.append((handle, transit.popleft() & MASK))
         left = lib.alpha_run(circuit._handle, batch, len(batch), not transit, SLICE_NS)
         if left < 0:
             raise MemoryError(f"{len(batch)} values for kernels of circuit '{circuit._name}' were lost")

@@ -7,15 +7,18 @@ import sys
 import threading
 import weakref
 from collections.abc import Mapping
+from time import monotonic
 from typing import Any
 
 import substrates
+from substrates import Clock
 from substrates.kernel import Kernel
 from substrates.spi import Provider
 from substrates_base import Cortex, Name, Subject, Workers, usable_cores
 
 from ._engine import ffi, lib
 from .circuits import Circuit
+from .populations import Population
 
 __all__ = ["AlphaCortex", "AlphaProvider"]
 
@@ -23,6 +26,8 @@ VERSION = "0.1.0"
 STOP_PATIENCE_MS = 500
 """How long the interpreter's exit waits for kernels that are still running."""
 
+PATIENCE_NS = 100_000_000
+"""The longest stay in the engine while waiting, so that signals are handled whichever thread they reach."""
 CARRY_PATIENCE_S = 1.0
 """How long a wait that is over waits for a fault hook that is running."""
 
@@ -34,7 +39,7 @@ class AlphaCortex(Cortex):
 
     Subjects of native circuits and pipes are made when somebody asks for them, or when a fault has to be
     reported; `subjects` finds them by handle, so that both get the same object. `limbo` keeps what a dropped
-    pipe refers to until its last value is delivered. `kernels` finds a kernel by its function's address and
+    pipe, or a population's, refers to until its last value is delivered. `sizes` has the populations that exist. `kernels` finds a kernel by its function's address and
     `addresses` the address; a kernel that has run here stays loaded, since a worker may still be inside it.
     """
 
@@ -45,6 +50,7 @@ class AlphaCortex(Cortex):
         self.workers = Workers(self)
         self.adopted: weakref.WeakValueDictionary[int, Circuit] = weakref.WeakValueDictionary()
         self.subjects: dict[int, Subject] = {}
+        self.sizes: dict[int, int] = {}
         self.limbo: dict[int, Any] = {}
         self.kernels: dict[int, Kernel[Any]] = {}
         self.addresses: dict[Kernel[Any], int] = {}
@@ -90,6 +96,29 @@ class AlphaCortex(Cortex):
         self.addresses[kernel] = address
         return address
 
+    def waited(self, waiter: int, timeout: float | None) -> bool:
+        """Wait at a barrier, 0 for none, and free it; False if `timeout` seconds passed first."""
+        if not waiter:
+            return True
+        try:
+            return self.wait_at(waiter, timeout)
+        finally:
+            lib.alpha_waiter_free(waiter)
+
+    def wait_at(self, waiter: int, timeout: float | None) -> bool:
+        """Wait at a barrier; False if `timeout` seconds passed first."""
+        self.workers.about_to_block()
+        deadline = None if timeout is None else monotonic() + timeout
+        while True:
+            slice_ns = PATIENCE_NS
+            if deadline is not None:
+                slice_ns = max(0, min(slice_ns, int((deadline - monotonic()) * 1e9)))
+            result = lib.alpha_wait(waiter, slice_ns)
+            if result in (lib.ALPHA_OK, lib.ALPHA_STOPPED):
+                return True
+            if deadline is not None and monotonic() >= deadline:
+                return False
+
     def check(self, result: int) -> None:
         """Raise what a result of the engine stands for.
 
@@ -107,7 +136,7 @@ class AlphaCortex(Cortex):
         native = ffi.new("alpha_facts *")
         lib.alpha_read_facts(native)
         return {
-            "circuits": self.workers.circuits.value(),
+            "circuits": self.workers.circuits.value() + sum(list(self.sizes.values())),
             "pipes": self.workers.pipes.value() + native.pipes,
             "workers": native.workers + self.workers.count(),
             "faults": self.faults.count.value(),
@@ -171,6 +200,9 @@ class AlphaCortex(Cortex):
         error = MemoryError("no memory for another emission") if kernel is None else kernel.fault(event.code)
         self.faults.report_of(pipe, error, event.count)
 
+    def _new_population(self, name: Name, size: int, clock: Clock | None) -> Population:
+        return Population(self, name, size, clock)
+
     def _stop(self) -> None:
         lib.alpha_stop(STOP_PATIENCE_MS)
         self.workers.stop()
@@ -187,7 +219,7 @@ class AlphaProvider(Provider):
 
     name = "alpha"
     version = VERSION
-    capabilities = frozenset({"kernels", "native-kernels", "parallel"})
+    capabilities = frozenset({"kernels", "native-kernels", "parallel", "populations"})
 
     def facts(self) -> Mapping[str, str]:
         return {

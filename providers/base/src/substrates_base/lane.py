@@ -234,8 +234,8 @@ class LaneCircuit(Circuit):
         return self._reached(barrier, timeout)
 
     def _idle(self) -> bool:
-        # Emitting sets the hint before it returns; the runner alone clears it, behind its last delivery.
-        return self._ingress is None or not (self._scheduled or self._queue)
+        # An emission has taken the permit before it returns, and it is back behind the last delivery.
+        return self._ingress is None or (bool(self._permit) and not self._queue)
 
     def _probe(self) -> tuple[int, int] | None:
         self._cortex.check_process()

@@ -121,7 +121,7 @@ class Pipes(substrates.Pipes[Any]):
         whole = key is Ellipsis or (isinstance(key, slice) and key == slice(None))
         cells[key] = 0 if targets is None else targets._cell if isinstance(targets, Pipe) else targets
         kept = [] if whole else self._kept.get(field.name, [])
-        held = targets if targets is None or isinstance(targets, Pipe) else targets._pipes
+        held = targets if targets is None else getattr(targets, "_pipes", targets)  # of a member's pipe: all
         if held is not None and held is not self and not any(each is held for each in kept):
             kept.append(held)
         self._kept[field.name] = kept
