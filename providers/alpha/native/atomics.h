@@ -19,6 +19,8 @@
     atomic_compare_exchange_strong_explicit((object), (expected), (value), memory_order_acq_rel, memory_order_acquire)
 #define replace_both_weak(object, expected, value) \
     atomic_compare_exchange_weak_explicit((object), (expected), (value), memory_order_acq_rel, memory_order_acquire)
+#define replace_ordered(object, expected, value) \
+    atomic_compare_exchange_strong_explicit((object), (expected), (value), memory_order_seq_cst, memory_order_acquire)
 #define replace_ordered_weak(object, expected, value) \
     atomic_compare_exchange_weak_explicit((object), (expected), (value), memory_order_seq_cst, memory_order_acquire)
 #define fence_ordered() atomic_thread_fence(memory_order_seq_cst)

@@ -277,7 +277,7 @@ static inline bool pipe_is(struct pipe *pipe, uint64_t handle) {
 /* IDLE to BUSY: becomes responsible if nobody is; what the caller has in hand is then the first. */
 static inline bool circuit_begin(struct circuit *circuit) {
     uintptr_t expected = IDLE;
-    return replace_both(&circuit->ingress, &expected, BUSY);
+    return replace_ordered(&circuit->ingress, &expected, BUSY);
 }
 
 /* BUSY to IDLE: gives up responsibility; false: something came in. */

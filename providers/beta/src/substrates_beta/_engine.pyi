@@ -34,12 +34,61 @@ class Circuit:
         """Tell whether the time was noted for the value from outside that is being delivered."""
     def note_time(self) -> None:
         """Note that the time was taken."""
+    def is_closing(self) -> bool:
+        """Tell whether it takes nothing more."""
     def has_ended(self) -> bool:
         """Tell whether its end has come."""
     def wait(self, timeout_ns: int, /) -> bool:
         """Wait until all work accepted before is done; -1: without limit. False: it is late."""
     def probe(self) -> tuple[int, int] | None:
         """Return when a probe had its place and when its turn came; None once the circuit has ended."""
+
+@final
+class Population:
+    """A population's circuits in the engine."""
+
+    def circuit(self, index: int, /) -> Circuit:
+        """Return a member's part in the engine."""
+    def close(self) -> None:
+        """Queue each member's end behind all that it has accepted."""
+    def wait(self, timeout_ns: int, /) -> bool:
+        """Wait until all work that members accepted before is done; as `Circuit.wait`."""
+    def keep(self, kept: object, /) -> bool:
+        """Keep an object until all work that members accepted before is done. False: all is, it is not kept."""
+    def pipes(self, address: int, number: int, state: bytes, own: bytes, /) -> Pipes:
+        """Make a pipe to a kernel for each member.
+
+        Args:
+            address: of the kernel's function.
+            number: of the pipes' name.
+            state: the initial state.
+            own: the cells, 4 bytes each, that get the pipe's own handle.
+        """
+
+@final
+class Pipes:
+    """Pipes of a population in the engine, one for each member."""
+
+    @property
+    def region(self) -> Region:
+        """Their memory."""
+    def emit(self, values: Any, where: Any, /) -> int:
+        """Admit values and return how many were: all, unless memory runs out.
+
+        Args:
+            values: an array of 8 bytes an element; one: for all.
+            where: an array of indices of members, int64; None: all members.
+        """
+    def place(self, handle: int, /) -> int | None:
+        """Return the index of the pipe with a handle; None: it is none of these."""
+    def keep(self, kept: object, /) -> bool:
+        """See `Population.keep`."""
+
+@final
+class Region:
+    """The memory of pipes' states, a row for each member, and behind them their handles: a writable buffer."""
+
+    def __buffer__(self, flags: int, /) -> memoryview: ...
 
 def layout() -> dict[str, int]:
     """Return sizes, offsets and constants of the kernel ABI, each under its name in the C header."""
@@ -63,7 +112,7 @@ def stop(patience_ms: int) -> None:
     """End the threads, waiting so many milliseconds at most for receptors that run."""
 
 def facts() -> dict[str, int]:
-    """Return what the engine holds."""
+    """Return what the engine holds; of circuits, the members of populations."""
 
 def work() -> bool:
     """Run circuits with Python receptors; True: start one more thread that calls this, and call again."""
@@ -100,6 +149,23 @@ def kernel_pipe(
     /,
 ) -> Any:
     """Make a pipe to a kernel."""
+
+def member_pipe(
+    kind: type[Pipe],
+    circuit: Any,
+    native: Circuit,
+    name: Any,
+    number: int,
+    kernel: Any,
+    handle: int,
+    size: int,
+    code: int,
+    /,
+) -> Any:
+    """Make an object for a member's pipe, which ends with the population's pipes."""
+
+def population(count: int, number: int, /) -> Population:
+    """Make circuits with a name of this number."""
 
 def kernels() -> tuple[int, int]:
     """Return the addresses of the engine's own kernels: to ignore; to emit to the handles in the state."""

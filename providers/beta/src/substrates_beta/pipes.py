@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .circuits import Circuit
 
 __all__ = [
+    "FLOAT64_KERNEL",
+    "INT64_KERNEL",
     "Job",
     "KernelPipe",
     "Pipe",
@@ -32,7 +34,7 @@ CELL = 8
 _DISCARD, _FAN_OUT = _engine.kernels()
 
 # Kinds of the native pipe.
-_RECEPTOR, _RECEPTOR_INT64, _RECEPTOR_FLOAT64, _KERNEL_INT64, _KERNEL_FLOAT64 = range(5)
+_RECEPTOR, _RECEPTOR_INT64, _RECEPTOR_FLOAT64, INT64_KERNEL, FLOAT64_KERNEL = range(5)
 
 
 class Pipe(_engine.Pipe, BasePipe):
@@ -41,6 +43,10 @@ class Pipe(_engine.Pipe, BasePipe):
     __slots__ = ()
 
     _circuit: Circuit
+
+    @property
+    def _cell(self) -> int:
+        return self._handle()
 
 
 class ReceptorPipe(Pipe):
@@ -232,7 +238,7 @@ def _native_pipe(
     """
     native = circuit._native or circuit._open()
     kind, code = (
-        (Int64KernelPipe, _KERNEL_INT64) if lane is Lane.INT64 else (Float64KernelPipe, _KERNEL_FLOAT64)
+        (Int64KernelPipe, INT64_KERNEL) if lane is Lane.INT64 else (Float64KernelPipe, FLOAT64_KERNEL)
     )
     pipe: KernelPipe = _engine.kernel_pipe(
         kind,

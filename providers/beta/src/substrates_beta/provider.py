@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import substrates
+from substrates import Clock
 from substrates.kernel import Kernel, Lane
 from substrates.spi import Provider
 from substrates_base import MOST_WORKERS, Cortex, Live, Name, Subject, usable_cores, warn_exhausted
@@ -16,6 +17,7 @@ from substrates_base import MOST_WORKERS, Cortex, Live, Name, Subject, usable_co
 from . import _engine
 from .circuits import Circuit
 from .currents import Currents
+from .populations import Population
 
 __all__ = ["BetaCortex", "BetaProvider"]
 
@@ -131,10 +133,14 @@ class BetaCortex(Cortex):
         self.addresses[kernel] = address
         return address
 
+    def _new_population(self, name: Name, size: int, clock: Clock | None) -> Population:
+        return Population(self, name, size, clock)
+
     def facts(self) -> Mapping[str, int | float | str]:
+        engine = _engine.facts()
         return {
-            **_engine.facts(),
-            "circuits": self.alive.value(),
+            **engine,
+            "circuits": self.alive.value() + engine["circuits"],
             "faults": self.faults.count.value(),
             "rebuilds": self.rebuilds.value(),
         }
@@ -193,7 +199,7 @@ class BetaProvider(Provider):
 
     name = "beta"
     version = VERSION
-    capabilities = frozenset({"kernels", "native-kernels", "parallel"})
+    capabilities = frozenset({"kernels", "native-kernels", "parallel", "populations"})
 
     def facts(self) -> Mapping[str, str]:
         return {

@@ -83,6 +83,18 @@ impl Circuit {
         self.timed.store(true, Ordering::Relaxed);
     }
 
+    /// Whether it takes nothing more.
+    #[inline]
+    #[must_use]
+    pub fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Relaxed)
+    }
+
+    /// It drops what comes from now on.
+    pub(crate) fn begin_closing(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+    }
+
     /// Whether it has ended.
     #[inline]
     #[must_use]
@@ -176,7 +188,7 @@ pub enum Admitted {
 pub unsafe fn admit(worker: *mut Worker, cache: *mut Cache, circuit: *mut Circuit, slot: Slot) -> Admitted {
     // SAFETY: as promised.
     unsafe {
-        if (*circuit).closing.load(Ordering::Relaxed) {
+        if (*circuit).is_closing() {
             return Admitted::Dropped;
         }
         put(worker, cache, circuit, slot)
@@ -203,8 +215,12 @@ pub(crate) unsafe fn put(
         (*node).slot.pipe = slot.pipe;
         (*node).slot.bits = slot.bits;
         match (*circuit).ingress.push(node) {
-            Found::Busy => Admitted::Yes,
+            Found::Busy => {
+                touch(circuit);
+                Admitted::Yes
+            }
             Found::Idle => {
+                touch(circuit);
                 schedule(worker, circuit);
                 Admitted::Yes
             }
@@ -214,6 +230,17 @@ pub(crate) unsafe fn put(
             }
         }
     }
+}
+
+/// After something was given its place in a circuit, by whatever way, and before its giver returns: a wait for a
+/// population looks for it (see `touched`).
+///
+/// # Safety
+/// The circuit can be looked at.
+#[inline]
+pub(crate) unsafe fn touch(circuit: *mut Circuit) {
+    // SAFETY: as promised.
+    unsafe { memory::touched_of(circuit).note() };
 }
 
 /// Puts a command; as `put`.
@@ -244,19 +271,29 @@ pub fn circuit_new(name: u32) -> *mut Circuit {
     let circuit = memory::circuit_allocate();
     if !circuit.is_null() {
         // SAFETY: it is ours alone until its ingress opens, and stale handles only ever look at it.
-        unsafe {
-            (*circuit).pending = null_mut();
-            (*circuit).parked = null_mut();
-            (*circuit).link = null_mut();
-            (*circuit).name = name;
-            (*circuit).references.store(1, Ordering::Relaxed);
-            (*circuit).closing.store(false, Ordering::Relaxed);
-            (*circuit).hosted.store(false, Ordering::Relaxed);
-            (*circuit).timed.store(false, Ordering::Relaxed);
-            (*circuit).ingress.open();
-        }
+        unsafe { circuit_init(circuit, name) };
     }
     circuit
+}
+
+/// Begins a circuit, with one reference.
+///
+/// # Safety
+/// It is the caller's alone; stale handles only ever look at it.
+#[inline]
+pub(crate) unsafe fn circuit_init(circuit: *mut Circuit, name: u32) {
+    // SAFETY: as promised.
+    unsafe {
+        (*circuit).pending = null_mut();
+        (*circuit).parked = null_mut();
+        (*circuit).link = null_mut();
+        (*circuit).name = name;
+        (*circuit).references.store(1, Ordering::Relaxed);
+        (*circuit).closing.store(false, Ordering::Relaxed);
+        (*circuit).hosted.store(false, Ordering::Relaxed);
+        (*circuit).timed.store(false, Ordering::Relaxed);
+        (*circuit).ingress.open();
+    }
 }
 
 /// From now on only workers of the host run it; before its first receiver of the host's.
@@ -282,12 +319,22 @@ pub unsafe fn circuit_keep(circuit: *mut Circuit) {
 /// # Safety
 /// The reference is the caller's.
 pub unsafe fn circuit_release(circuit: *mut Circuit) {
-    // SAFETY: as promised; the last one has seen what all others did.
+    // SAFETY: as promised.
     unsafe {
-        if (*circuit).references.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if circuit_let_go(circuit) {
             memory::circuit_free(circuit);
         }
     }
+}
+
+/// Lets go of a reference; true: it was the last one, and the caller frees.
+///
+/// # Safety
+/// The reference is the caller's.
+#[inline]
+pub(crate) unsafe fn circuit_let_go(circuit: *mut Circuit) -> bool {
+    // SAFETY: as promised; the last one has seen what all others did.
+    unsafe { (*circuit).references.fetch_sub(1, Ordering::AcqRel) == 1 }
 }
 
 /// The end, behind all that was accepted; what comes later is dropped.
@@ -297,7 +344,7 @@ pub unsafe fn circuit_release(circuit: *mut Circuit) {
 pub unsafe fn circuit_close(cache: *mut Cache, circuit: *mut Circuit) -> Admitted {
     // SAFETY: as promised.
     unsafe {
-        (*circuit).closing.store(true, Ordering::Relaxed);
+        (*circuit).begin_closing();
         if is_forked() || (*circuit).ingress.close_idle().is_ok() {
             return Admitted::Yes;
         }
@@ -336,7 +383,7 @@ pub(crate) unsafe fn run_command(bits: u64, release: unsafe fn(Slot)) {
     // SAFETY: the argument is what was put.
     unsafe {
         match bits & COMMAND_MASK {
-            COMMAND_BARRIER => events::waiter_done(argument as *mut events::Waiter),
+            COMMAND_BARRIER => events::waiter_done(argument as *mut events::Waiter, release),
             COMMAND_DROP => pipe_end(argument as *mut Pipe),
             COMMAND_KEEP => release(Slot {
                 pipe: argument,
@@ -429,15 +476,8 @@ pub unsafe fn pipe_new(circuit: *mut Circuit, making: &Making<'_>) -> u64 {
     }
     // SAFETY: the pipe is ours alone until it has its handle.
     unsafe {
+        let handle = pipe_init(pipe, circuit, making);
         let state: *mut u8 = (*pipe).state.cast();
-        state.copy_from_nonoverlapping(making.state.as_ptr(), making.state.len());
-        (*pipe).kernel = making.kernel.unwrap_or(meet);
-        (*pipe).name = making.name;
-        (*pipe).generation = (*pipe).generation.checked_add(1).unwrap_or(1);
-        (*pipe).object.set(making.object);
-        circuit_keep(circuit);
-        (*pipe).circuit.store(circuit, Ordering::Relaxed);
-        let handle = u64::from((*pipe).generation) << HANDLE_BITS | pipe as u64;
         let mut own = making.own;
         while own != 0 {
             state
@@ -448,6 +488,28 @@ pub unsafe fn pipe_new(circuit: *mut Circuit, making: &Making<'_>) -> u64 {
         }
         (*pipe).handle.store(handle, Ordering::Release);
         handle
+    }
+}
+
+/// Begins a pipe whose state has its place, and returns the handle that it shall get; keeps its circuit.
+///
+/// # Safety
+/// `pipe` is the caller's alone, `circuit` referenced.
+#[inline]
+pub(crate) unsafe fn pipe_init(pipe: *mut Pipe, circuit: *mut Circuit, making: &Making<'_>) -> u64 {
+    // SAFETY: as promised; the state is as large as what is put into it.
+    unsafe {
+        (*pipe)
+            .state
+            .cast::<u8>()
+            .copy_from_nonoverlapping(making.state.as_ptr(), making.state.len());
+        (*pipe).kernel = making.kernel.unwrap_or(meet);
+        (*pipe).name = making.name;
+        (*pipe).generation = (*pipe).generation.checked_add(1).unwrap_or(1);
+        (*pipe).object.set(making.object);
+        circuit_keep(circuit);
+        (*pipe).circuit.store(circuit, Ordering::Relaxed);
+        u64::from((*pipe).generation) << HANDLE_BITS | pipe as u64
     }
 }
 

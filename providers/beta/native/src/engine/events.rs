@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::circuit::{Admitted, COMMAND_BARRIER, Circuit, Pipe, command, is_pipe, pipe_of};
@@ -194,12 +194,16 @@ pub(crate) fn stop() {
 
 // -- barriers
 
-/// Where a caller waits for a circuit.
+/// Where a caller waits for a circuit, or for many.
 #[derive(Debug)]
 #[repr(align(16))]
 pub struct Waiter {
-    /// The caller's, and the circuit's while the barrier is on its way.
+    /// The caller's, and one of all barriers together while they are on their way.
     references: AtomicU32,
+    /// Barriers on their way, and one while the caller still sends some.
+    left: AtomicUsize,
+    /// What the host wants kept until then, or null.
+    object: *mut c_void,
     /// Whether it notes when its turn comes; set before it is on its way.
     notes: bool,
     /// Written before the permit is given; 0: its turn has not come, or it does not note.
@@ -218,18 +222,104 @@ pub(crate) unsafe fn waiter_release(waiter: *mut Waiter) {
     }
 }
 
-/// The barrier's turn has come, or the circuit's end.
+/// A waiter with two references; null: out of memory. `left`: 1 for the barrier, or for who will send several.
+fn waiter_new(notes: bool, object: *mut c_void) -> *mut Waiter {
+    // SAFETY: a plain allocation.
+    unsafe {
+        let waiter: *mut Waiter = std::alloc::alloc(std::alloc::Layout::new::<Waiter>()).cast();
+        if !waiter.is_null() {
+            waiter.write(Waiter {
+                references: AtomicU32::new(2),
+                left: AtomicUsize::new(1),
+                object,
+                notes,
+                turn_ns: AtomicI64::new(0),
+                parker: Parker::new(),
+            });
+        }
+        waiter
+    }
+}
+
+/// A barrier's turn has come, or its circuit's end.
 ///
 /// # Safety
-/// The reference is the circuit's.
-pub(crate) unsafe fn waiter_done(waiter: *mut Waiter) {
-    // SAFETY: as promised.
+/// It is one of those that are left.
+pub(crate) unsafe fn waiter_done(waiter: *mut Waiter, release: unsafe fn(Slot)) {
+    // SAFETY: as promised; the last one has seen what all others did, and has their reference.
     unsafe {
+        if (*waiter).left.fetch_sub(1, Ordering::AcqRel) != 1 {
+            return;
+        }
         if (*waiter).notes {
             (*waiter).turn_ns.store(clock_now_ns(), Ordering::Relaxed);
         }
+        let object = (*waiter).object;
         (*waiter).parker.unpark();
         waiter_release(waiter);
+        if !object.is_null() {
+            release(Slot {
+                pipe: object as u64,
+                bits: 0,
+            });
+        }
+    }
+}
+
+/// Barriers for many circuits, with one waiter that is made for the first.
+#[derive(Debug)]
+pub(crate) struct Barriers {
+    waiter: *mut Waiter,
+    object: *mut c_void,
+    failed: bool,
+}
+
+impl Barriers {
+    /// `object`: what the host wants kept until all turns have come, or null.
+    pub(crate) fn new(object: *mut c_void) -> Self {
+        Self {
+            waiter: null_mut(),
+            object,
+            failed: false,
+        }
+    }
+
+    /// Sends one more.
+    ///
+    /// # Safety
+    /// `circuit` is referenced; `cache` is the caller's alone or null.
+    pub(crate) unsafe fn send(&mut self, cache: *mut Cache, circuit: *mut Circuit) {
+        // SAFETY: as promised; the one that stands for us keeps the waiter.
+        unsafe {
+            if self.waiter.is_null() {
+                self.waiter = waiter_new(false, self.object);
+            }
+            if self.waiter.is_null() {
+                self.failed = true;
+                return;
+            }
+            (*self.waiter).left.fetch_add(1, Ordering::Relaxed);
+            let admitted = command(cache, circuit, self.waiter as u64, COMMAND_BARRIER);
+            if admitted != Admitted::Yes {
+                (*self.waiter).left.fetch_sub(1, Ordering::Relaxed);
+                self.failed |= admitted == Admitted::Memory;
+            }
+        }
+    }
+
+    /// No more are sent. What was to be kept is taken unless this returns `Nothing`, or `Memory` if there was none for
+    /// the waiter; the host's `release` lets go of it if all turns have come.
+    pub(crate) fn sent(self, release: unsafe fn(Slot)) -> Asked {
+        if self.waiter.is_null() {
+            return if self.failed { Asked::Memory } else { Asked::Nothing };
+        }
+        let barrier = Barrier(self.waiter);
+        // SAFETY: the one that stands for us is left.
+        unsafe { waiter_done(self.waiter, release) };
+        if self.failed && self.object.is_null() {
+            return Asked::Memory;
+        }
+        Asked::Waits(barrier)
     }
 }
 
@@ -259,17 +349,10 @@ pub unsafe fn barrier(cache: *mut Cache, circuit: *mut Circuit, notes: bool) -> 
         if seen == CLOSED || is_forked() || (seen == IDLE && !notes) {
             return Asked::Nothing;
         }
-        let layout = std::alloc::Layout::new::<Waiter>();
-        let waiter: *mut Waiter = std::alloc::alloc(layout).cast();
+        let waiter = waiter_new(notes, null_mut());
         if waiter.is_null() {
             return Asked::Memory;
         }
-        waiter.write(Waiter {
-            references: AtomicU32::new(2),
-            notes,
-            turn_ns: AtomicI64::new(0),
-            parker: Parker::new(),
-        });
         match command(cache, circuit, waiter as u64, COMMAND_BARRIER) {
             Admitted::Yes => Asked::Waits(Barrier(waiter)),
             Admitted::Dropped => {

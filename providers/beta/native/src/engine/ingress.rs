@@ -72,6 +72,12 @@ impl Ingress {
         self.0.load(Ordering::Acquire)
     }
 
+    /// The word as it is in the one order of all that is sequentially consistent; see `touched`.
+    #[inline]
+    pub fn seen_in_order(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+
     /// Appends `node`.
     ///
     /// # Safety
@@ -93,7 +99,7 @@ impl Ingress {
             };
             match self
                 .0
-                .compare_exchange_weak(last, node as usize, Ordering::AcqRel, Ordering::Acquire)
+                .compare_exchange_weak(last, node as usize, Ordering::SeqCst, Ordering::Acquire)
             {
                 Ok(IDLE) => return Found::Idle,
                 Ok(_) => return Found::Busy,
@@ -120,7 +126,7 @@ impl Ingress {
     #[inline]
     pub fn begin(&self) -> bool {
         self.0
-            .compare_exchange(IDLE, BUSY, Ordering::AcqRel, Ordering::Relaxed)
+            .compare_exchange(IDLE, BUSY, Ordering::SeqCst, Ordering::Relaxed)
             .is_ok()
     }
 

@@ -5,12 +5,15 @@
 //! slabs stay mapped until [`trim`], which is called only while nothing runs. So a stale handle can always be
 //! looked at.
 
+use std::ffi::c_void;
 use std::mem::size_of;
 use std::ptr::null_mut;
 
 use super::circuit::{Circuit, Pipe};
 use super::ingress::Node;
+use super::region::Region;
 use super::sync::{AtomicU32, Mutex, Ordering, locked};
+use super::touched::Touched;
 use std::sync::atomic::{AtomicI64, AtomicU64};
 
 /// 4,096 circuits; small beside a population, large beside a system call.
@@ -41,10 +44,13 @@ struct Slab {
     previous: *mut Slab,
     free: *mut u8,
     used: u32,
-    fresh: u32, // objects never handed out yet start here
+    fresh: u32, // from here on objects are handed out in order, each as it was left
     capacity: u32,
     listed: bool,
+    touched: Touched,
 }
+
+const _: () = assert!(size_of::<Slab>() <= SLAB_HEAD);
 
 #[derive(Clone, Copy)]
 struct Pool {
@@ -73,6 +79,8 @@ static POOLS_MUTEX: Mutex<Pools> = Mutex::new(Pools(
 ));
 static EMPTY_SLABS: AtomicU32 = AtomicU32::new(0);
 static OTHER_BYTES: AtomicI64 = AtomicI64::new(0);
+/// Of populations, mapped.
+static STATES_BYTES: AtomicI64 = AtomicI64::new(0);
 static ALLOCATED_BYTES: AtomicU64 = AtomicU64::new(0);
 
 fn slab_map(size: usize) -> *mut Slab {
@@ -215,9 +223,9 @@ unsafe fn release(index: usize, object: *mut u8) {
 /// # Safety
 /// As `release`.
 unsafe fn release_to(pool: &mut Pool, index: usize, object: *mut u8) {
-    // SAFETY: slabs are aligned to their size, and theirs is under the mutex.
+    // SAFETY: the object's slab is under the mutex.
     unsafe {
-        let slab: *mut Slab = object.map_addr(|it| it & !(SLAB_BYTES - 1)).cast();
+        let slab = slab_of(object);
         *link_of(index, object) = (*slab).free;
         (*slab).free = object;
         (*slab).used -= 1;
@@ -227,14 +235,188 @@ unsafe fn release_to(pool: &mut Pool, index: usize, object: *mut u8) {
                 list_remove(&mut pool.room, slab);
                 (*slab).listed = false;
             }
-            list_add(&mut pool.empty, slab);
-            EMPTY_SLABS.fetch_add(1, Ordering::Relaxed);
+            empty(pool, slab);
         } else if !(*slab).listed {
             list_add(&mut pool.room, slab);
             (*slab).listed = true;
         }
     }
 }
+
+/// # Safety
+/// Under the mutex; nothing in `slab` is used, and it is in no list.
+unsafe fn empty(pool: &mut Pool, slab: *mut Slab) {
+    // SAFETY: as promised.
+    unsafe {
+        (*slab).free = null_mut();
+        (*slab).fresh = 0;
+        (*slab).used = 0;
+        list_add(&mut pool.empty, slab);
+    }
+    EMPTY_SLABS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Slabs are aligned to their size.
+#[inline]
+fn slab_of(object: *mut u8) -> *mut Slab {
+    object.map_addr(|it| it & !(SLAB_BYTES - 1)).cast()
+}
+
+/// The flag of a circuit's slab.
+///
+/// # Safety
+/// The circuit can be looked at.
+#[inline]
+pub(crate) unsafe fn touched_of<'a>(circuit: *mut Circuit) -> &'a Touched {
+    // SAFETY: as promised, so its slab is mapped.
+    unsafe { &(*slab_of(circuit.cast())).touched }
+}
+
+// -- many at once
+
+/// Circuits in a slab.
+pub(crate) const CIRCUITS_OF_SLAB: usize = (SLAB_BYTES - SLAB_HEAD) / size_of::<Circuit>();
+
+/// Slabs for `count` circuits that stand one behind the other, by the address of the first circuit in each; nothing
+/// is in them yet. What is left of the last one is for others. None: out of memory.
+pub(crate) fn circuits_allocate(count: usize) -> Option<Vec<*mut Circuit>> {
+    let slabs = count.div_ceil(CIRCUITS_OF_SLAB);
+    let mut taken: Vec<*mut Circuit> = Vec::new();
+    taken.try_reserve_exact(slabs).ok()?;
+    let mut left = count;
+    while left > 0 {
+        let used = left.min(CIRCUITS_OF_SLAB);
+        let slab = whole_slab(u32::try_from(used).unwrap_or(0));
+        if slab.is_null() {
+            let mut pools = locked(&POOLS_MUTEX);
+            let pool = &mut pools.0[CIRCUITS];
+            for circuit in taken {
+                let slab = slab_of(circuit.cast());
+                // SAFETY: under the mutex; nobody was given a circuit of it, and none is left for others.
+                unsafe {
+                    pool.used -= u64::from((*slab).used);
+                    empty(pool, slab);
+                }
+            }
+            return None;
+        }
+        taken.push(slab.cast::<u8>().wrapping_add(SLAB_HEAD).cast());
+        left -= used;
+    }
+    Some(taken)
+}
+
+/// An empty slab of which the first `used` circuits are taken; null: out of memory.
+fn whole_slab(used: u32) -> *mut Slab {
+    let mut pools = locked(&POOLS_MUTEX);
+    let pool = &mut pools.0[CIRCUITS];
+    let mut slab = pool.empty;
+    // SAFETY: the pool's slabs are under the mutex.
+    unsafe {
+        if slab.is_null() {
+            pool.size = size_of_pool(CIRCUITS);
+            slab = slab_map(pool.size);
+            if slab.is_null() {
+                return slab;
+            }
+            pool.slabs += 1;
+        } else {
+            list_remove(&mut pool.empty, slab);
+            EMPTY_SLABS.fetch_sub(1, Ordering::Relaxed);
+        }
+        (*slab).used = used;
+        (*slab).fresh = used;
+        pool.used += u64::from(used);
+        if used < (*slab).capacity {
+            list_add(&mut pool.room, slab);
+            (*slab).listed = true;
+        }
+    }
+    slab
+}
+
+/// Dead pipes whose states stand in a region, one for each of `pipes`; how many there was memory for.
+pub(crate) fn pipes_allocate(pipes: &mut [*mut Pipe]) -> usize {
+    let units = units_of(size_of::<*mut Region>());
+    let mut pools = locked(&POOLS_MUTEX);
+    for (index, place) in pipes.iter_mut().enumerate() {
+        let pipe: *mut Pipe = allocate_from(&mut pools.0[units], units).cast();
+        if pipe.is_null() {
+            return index;
+        }
+        // SAFETY: the pipe is ours alone.
+        unsafe { (*pipe).units = u16::try_from(units).unwrap_or(0) };
+        *place = pipe;
+    }
+    pipes.len()
+}
+
+/// Says where the state of a pipe of `pipes_allocate` is; the reference to the region is handed over.
+///
+/// # Safety
+/// The pipe is the caller's alone.
+pub(crate) unsafe fn pipe_put_into(pipe: *mut Pipe, region: *mut Region, index: usize) {
+    // SAFETY: there is room for the pointer behind the pipe.
+    unsafe {
+        (*pipe).state = (*region).row(index).cast();
+        pipe.add(1).cast::<*mut Region>().write(region);
+    }
+}
+
+/// What goes back to the slabs, many under one lock.
+#[derive(Debug)]
+pub(crate) struct Returns {
+    objects: [(usize, *mut u8); RETURNS],
+    count: usize,
+}
+
+const RETURNS: usize = 256;
+
+impl Returns {
+    pub(crate) fn new() -> Self {
+        Self {
+            objects: [(0, null_mut()); RETURNS],
+            count: 0,
+        }
+    }
+
+    #[inline]
+    fn add(&mut self, index: usize, object: *mut u8) {
+        if self.count == RETURNS {
+            self.flush();
+        }
+        self.objects[self.count] = (index, object);
+        self.count += 1;
+    }
+
+    /// # Safety
+    /// As `circuit_free`.
+    #[inline]
+    pub(crate) unsafe fn circuit(&mut self, circuit: *mut Circuit) {
+        self.add(CIRCUITS, circuit.cast());
+    }
+
+    /// As `pipe_free` of a pipe with its state in a region, of which the caller lets go.
+    ///
+    /// # Safety
+    /// As `pipe_free`.
+    #[inline]
+    pub(crate) unsafe fn pipe(&mut self, pipe: *mut Pipe) {
+        // SAFETY: as promised.
+        self.add(unsafe { (*pipe).units } as usize, pipe.cast());
+    }
+
+    pub(crate) fn flush(&mut self) {
+        let mut pools = locked(&POOLS_MUTEX);
+        for (index, object) in &self.objects[..self.count] {
+            // SAFETY: they were given back.
+            unsafe { release_to(&mut pools.0[*index], *index, *object) };
+        }
+        self.count = 0;
+    }
+}
+
+// -- one by one
 
 /// Room for a circuit; null: out of memory.
 pub(crate) fn circuit_allocate() -> *mut Circuit {
@@ -289,11 +471,14 @@ pub(crate) unsafe fn pipe_free(pipe: *mut Pipe) {
     // SAFETY: as promised; a state of its own has its size in front.
     unsafe {
         let mut units = (*pipe).units as usize;
+        let inside: *mut c_void = pipe.add(1).cast();
         if units == 0 {
             let memory = (*pipe).state.cast::<u64>().sub(1);
             account(-i64::try_from(memory.read()).unwrap_or(0));
             libc::free(memory.cast());
             units = units_of(0);
+        } else if (*pipe).state != inside {
+            Region::release(inside.cast::<*mut Region>().read(), 1);
         }
         release(units, pipe.cast());
     }
@@ -302,6 +487,11 @@ pub(crate) unsafe fn pipe_free(pipe: *mut Pipe) {
 /// Counts other memory of the engine's.
 pub(crate) fn account(bytes: i64) {
     OTHER_BYTES.fetch_add(bytes, Ordering::Relaxed);
+}
+
+/// Counts memory of populations' states.
+pub(crate) fn account_states(bytes: i64) {
+    STATES_BYTES.fetch_add(bytes, Ordering::Relaxed);
 }
 
 /// Counts memory taken for emissions.
@@ -528,14 +718,16 @@ pub fn held() -> Held {
     let pools = locked(&POOLS_MUTEX);
     let mapped: u64 = pools.0.iter().map(|it| it.slabs * SLAB_BYTES as u64).sum();
     let others = u64::try_from(OTHER_BYTES.load(Ordering::Relaxed)).unwrap_or(0);
+    let states = u64::try_from(STATES_BYTES.load(Ordering::Relaxed)).unwrap_or(0);
     Held {
         circuits: pools.0[CIRCUITS].used,
         pipes: pools.0[NODES + 1..].iter().map(|it| it.used).sum(),
-        engine_bytes: mapped + others,
+        engine_bytes: mapped + others + states,
         used_bytes: (0..POOLS)
             .filter(|it| *it != NODES)
             .map(|it| pools.0[it].used * pools.0[it].size as u64)
-            .sum(),
+            .sum::<u64>()
+            + states,
         cached_bytes: u64::from(SHARED_COUNT.load(Ordering::Relaxed)) * size_of::<Node>() as u64,
         allocated_bytes: ALLOCATED_BYTES.load(Ordering::Relaxed),
     }

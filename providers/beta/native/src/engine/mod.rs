@@ -11,6 +11,8 @@
 //!    what goes to other circuits is routed at once, what stays is transit and comes before the next ingress
 //!    value. (`worker`)
 //! 4. With nothing left the circuit goes idle: an idle circuit is its 64 bytes and nothing else.
+//! 5. Many circuits of one kind are made, fed and waited for together: they stand in slabs of their own, and a flag
+//!    for each slab tells where a wait has to look. (`population`, `region`, `touched`)
 //!
 //! A value that a kernel emits as the only one, and with which nothing is left, skips 1 and 2 if the circuit that it
 //! is for is idle: the worker follows it there. (`worker::follow`)
@@ -24,6 +26,7 @@ pub mod object;
 pub mod parker;
 pub mod parking;
 pub mod sync;
+pub mod touched;
 
 #[cfg(not(loom))]
 pub mod circuit;
@@ -31,6 +34,10 @@ pub mod circuit;
 pub mod events;
 #[cfg(not(loom))]
 pub mod memory;
+#[cfg(not(loom))]
+pub mod population;
+#[cfg(not(loom))]
+pub mod region;
 #[cfg(not(loom))]
 pub mod scheduler;
 #[cfg(not(loom))]

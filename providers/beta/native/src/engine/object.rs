@@ -49,6 +49,12 @@ impl Place {
         self.0.store(object, Ordering::Release);
     }
 
+    /// Empties the place if it holds this object.
+    pub fn lose(&self, object: *mut c_void) {
+        let held = self.take();
+        self.0.store(if held == object { null_mut() } else { held }, Ordering::Release);
+    }
+
     /// Calls `look` with the object, or null; the object does not go meanwhile. `look` waits for nobody.
     pub fn look<R>(&self, look: impl FnOnce(*mut c_void) -> R) -> R {
         let object = self.take();

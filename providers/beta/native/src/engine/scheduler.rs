@@ -119,6 +119,25 @@ impl Queue {
         self.unlock();
     }
 
+    /// # Safety
+    /// The caller is responsible for the circuits, `count` of them, linked from `first` to `last`, and is no more
+    /// afterwards.
+    unsafe fn push_all(&self, first: *mut Circuit, last: *mut Circuit, count: u32) {
+        self.lock();
+        // SAFETY: as promised; what is in the queue is valid.
+        unsafe {
+            (*last).link = null_mut();
+            if self.head.get().is_null() {
+                self.head.set(first);
+            } else {
+                (*self.tail.get()).link = first;
+            }
+        }
+        self.tail.set(last);
+        self.size.store(self.len() + count, Ordering::Relaxed);
+        self.unlock();
+    }
+
     fn pop(&self) -> *mut Circuit {
         if self.len() == 0 {
             return null_mut();
@@ -379,6 +398,80 @@ pub(crate) unsafe fn put_back(circuit: *mut Circuit) {
     // SAFETY: as promised.
     unsafe { team.injection.push(circuit) };
     team.wake_one();
+}
+
+/// Circuits that the caller made BUSY, from outside: they become ready by the hundred, under one lock and with one
+/// wake. Each is the caller's until then.
+#[derive(Debug)]
+pub(crate) struct Ready {
+    native: Chain,
+    hosted: Chain,
+}
+
+#[derive(Debug)]
+struct Chain {
+    team: &'static Team,
+    first: *mut Circuit,
+    last: *mut Circuit,
+    count: u32,
+}
+
+/// Enough to make the lock cheap, few enough that workers begin soon.
+const READY: u32 = 256;
+
+impl Ready {
+    pub(crate) fn new() -> Self {
+        let chain = |team| Chain {
+            team,
+            first: null_mut(),
+            last: null_mut(),
+            count: 0,
+        };
+        Self {
+            native: chain(&ENGINE.native),
+            hosted: chain(&ENGINE.hosted),
+        }
+    }
+
+    /// # Safety
+    /// The caller is responsible for the circuit, and no more afterwards.
+    #[inline]
+    pub(crate) unsafe fn add(&mut self, circuit: *mut Circuit) {
+        // SAFETY: as promised.
+        unsafe {
+            let chain = if (*circuit).is_hosted() {
+                &mut self.hosted
+            } else {
+                &mut self.native
+            };
+            if chain.count == 0 {
+                chain.first = circuit;
+            } else {
+                (*chain.last).link = circuit;
+            }
+            chain.last = circuit;
+            chain.count += 1;
+            if chain.count == READY {
+                chain.flush();
+            }
+        }
+    }
+
+    pub(crate) fn flush(&mut self) {
+        self.native.flush();
+        self.hosted.flush();
+    }
+}
+
+impl Chain {
+    fn flush(&mut self) {
+        if self.count > 0 {
+            // SAFETY: the circuits are ours, linked by `add`.
+            unsafe { self.team.injection.push_all(self.first, self.last, self.count) };
+            self.count = 0;
+            self.team.wake_one();
+        }
+    }
 }
 
 /// Lets others take what waits here; returns whether anything waits anywhere in the team.

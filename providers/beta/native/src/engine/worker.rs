@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use super::circuit::{
     Admitted, COMMAND_CLOSE, COMMAND_MASK, COMMAND_RELEASE, Circuit, MEET, Pipe, admit, circuit_end,
-    circuit_release, is_handle, is_pipe, pipe_of, run_command,
+    circuit_release, is_handle, is_pipe, pipe_of, run_command, touch,
 };
 use super::ingress::{BUSY, Node};
 use super::kernel::{Context, FAULT_MEMORY, Kernel, Slot};
@@ -487,6 +487,7 @@ unsafe fn follow(worker: *mut Worker, handle: u64) -> *mut Pipe {
         {
             return null_mut();
         }
+        touch(target);
         if !is_pipe(pipe, handle) {
             if !(*target).ingress.rest() {
                 put_back(target);

@@ -9,7 +9,9 @@ use pyo3::ffi;
 
 use super::interpreter::{Object, attach, cache, detach};
 use super::pipe::{end_of_methods, method, refuse_forked};
-use crate::engine::circuit::{Admitted, Circuit, circuit_close, circuit_drop, circuit_new};
+use crate::engine::circuit::{
+    Admitted, Circuit, circuit_close, circuit_drop, circuit_keep, circuit_new, circuit_release,
+};
 use crate::engine::events::{Asked, Barrier, Waited, barrier};
 use crate::engine::is_forked;
 use crate::engine::parker::clock_now_ns;
@@ -20,6 +22,8 @@ struct CircuitObject {
     head: ffi::PyObject,
     /// Referenced.
     native: *mut Circuit,
+    /// It ends with its population, and not with this.
+    is_member: bool,
 }
 
 static TYPE: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(null_mut());
@@ -67,10 +71,31 @@ pub(crate) unsafe extern "C-unwind" fn circuit(_module: Object, number: Object) 
     }
 }
 
+/// A member of a population.
+///
+/// # Safety
+/// `native` is referenced.
+pub(crate) unsafe fn member(native: *mut Circuit) -> Object {
+    // SAFETY: as promised.
+    unsafe {
+        let object: *mut CircuitObject = ffi::PyType_GenericAlloc(TYPE.load(Ordering::Relaxed), 0).cast();
+        if !object.is_null() {
+            circuit_keep(native);
+            (*object).native = native;
+            (*object).is_member = true;
+        }
+        object.cast()
+    }
+}
+
 unsafe extern "C" fn dealloc(object: Object) {
     // SAFETY: nobody refers to it any more.
     unsafe {
-        circuit_drop(cache(), own(object));
+        if !(*object.cast::<CircuitObject>()).is_member {
+            circuit_drop(cache(), own(object));
+        } else if !is_forked() {
+            circuit_release(own(object));
+        }
         let kind = ffi::Py_TYPE(object);
         ffi::PyObject_Free(object.cast());
         ffi::Py_DECREF(kind.cast());
@@ -88,7 +113,7 @@ unsafe extern "C-unwind" fn close(object: Object, _unused: Object) -> Object {
     }
 }
 
-unsafe fn boolean(it: bool) -> Object {
+pub(crate) unsafe fn boolean(it: bool) -> Object {
     // SAFETY: the two are there as long as the interpreter.
     unsafe {
         let it = if it { ffi::Py_True() } else { ffi::Py_False() };
@@ -117,6 +142,12 @@ unsafe extern "C-unwind" fn note_time(object: Object, _unused: Object) -> Object
         ffi::Py_INCREF(ffi::Py_None());
         ffi::Py_None()
     }
+}
+
+/// Says whether it takes nothing more.
+unsafe extern "C-unwind" fn is_closing(object: Object, _unused: Object) -> Object {
+    // SAFETY: a method of this type.
+    unsafe { boolean((*own(object)).is_closing()) }
 }
 
 unsafe extern "C-unwind" fn has_ended(object: Object, _unused: Object) -> Object {
@@ -173,6 +204,14 @@ unsafe extern "C-unwind" fn wait(object: Object, timeout_ns: Object) -> Object {
             Asked::Nothing => return boolean(true),
             Asked::Memory => return ffi::PyErr_NoMemory(),
         };
+        finish_wait(on_its_way, timeout_ns)
+    }
+}
+
+/// Waits at a barrier that is on its way, and tells whether its turn came in time.
+pub(crate) unsafe fn finish_wait(on_its_way: std::mem::ManuallyDrop<Barrier>, timeout_ns: i64) -> Object {
+    // SAFETY: the thread holds the interpreter.
+    unsafe {
         let blocking = std::mem::ManuallyDrop::new(about_to_block());
         let reached = wait_for(&on_its_way, timeout_ns);
         finish(on_its_way, blocking);
@@ -232,6 +271,7 @@ pub(crate) unsafe fn make_type() -> Object {
         method(c"inside", inside, ffi::METH_NOARGS, c"Tell whether the calling thread runs this circuit."),
         method(c"timed", timed, ffi::METH_NOARGS, c"Tell whether the time was noted for the value from outside that is being delivered."),
         method(c"note_time", note_time, ffi::METH_NOARGS, c"Note that the time was taken."),
+        method(c"is_closing", is_closing, ffi::METH_NOARGS, c"Tell whether it takes nothing more."),
         method(c"has_ended", has_ended, ffi::METH_NOARGS, c"Tell whether its end has come."),
         method(c"wait", wait, ffi::METH_O, c"Wait until all work accepted before is done, so many nanoseconds at most; -1: without limit. False: it is late."),
         method(c"probe", probe, ffi::METH_NOARGS, c"Return when a probe had its place and when its turn came; None once the circuit has ended."),

@@ -3,6 +3,7 @@
 mod circuit;
 mod interpreter;
 mod pipe;
+mod population;
 
 /// The native part of `substrates_beta`.
 #[pyo3::pymodule(gil_used = false)]
@@ -17,7 +18,8 @@ pub(crate) mod _engine {
 
     use super::interpreter::{CALLABLES, Callables, Interpreter, LOCKED, cache, take};
     use super::pipe::{PIPES, PipeObject, discard, end_of_methods, fan_out, function, method};
-    use super::{circuit, interpreter, pipe};
+    use super::population::MEMBERS;
+    use super::{circuit, interpreter, pipe, population};
     use crate::engine::worker::{Host, Work};
     use crate::engine::{self, Started, events, kernel, scheduler};
 
@@ -69,11 +71,12 @@ pub(crate) mod _engine {
         py.detach(|| engine::stop(Duration::from_millis(patience_ms)));
     }
 
-    /// What the engine holds.
+    /// What the engine holds; of circuits, the members of populations.
     #[pyfunction]
     fn facts() -> HashMap<&'static str, u64> {
         let (held, workers, visits) = engine::facts();
         HashMap::from([
+            ("circuits", u64::try_from(MEMBERS.load(Ordering::Relaxed)).unwrap_or(0)),
             ("pipes", u64::try_from(PIPES.load(Ordering::Relaxed)).unwrap_or(0)),
             ("workers", u64::from(workers)),
             ("engine_bytes", held.engine_bytes),
@@ -192,6 +195,8 @@ pub(crate) mod _engine {
         let methods = Box::leak(Box::new([
             function(c"receptor_pipe", pipe::receptor_pipe, c"Make a pipe to a Python callable."),
             function(c"kernel_pipe", pipe::kernel_pipe, c"Make a pipe to a kernel."),
+            function(c"member_pipe", pipe::member_pipe, c"Make an object for a member's pipe."),
+            function(c"population", population::population, c"Make circuits with a name of this number."),
             method(c"circuit", circuit::circuit, ffi::METH_O, c"Make a circuit with a name of this number."),
             method(
                 c"work",
@@ -203,7 +208,13 @@ pub(crate) mod _engine {
         ]));
         // SAFETY: the tables live for ever; what is returned is ours or an exception is set.
         unsafe {
-            for (name, made) in [("Pipe", pipe::make_type()), ("Circuit", circuit::make_type())] {
+            for (name, made) in [
+                ("Pipe", pipe::make_type()),
+                ("Circuit", circuit::make_type()),
+                ("Population", population::make_population()),
+                ("Pipes", population::make_pipes()),
+                ("Region", population::make_region()),
+            ] {
                 module.add(name, Bound::from_owned_ptr_or_err(py, made)?)?;
             }
             if ffi::PyModule_AddFunctions(module.as_ptr(), methods.as_mut_ptr()) != 0 {

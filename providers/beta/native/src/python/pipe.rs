@@ -20,7 +20,7 @@ use super::circuit::native_of;
 use super::interpreter::{CALLABLES, Object, cache, call_none, call_one};
 use crate::engine::circuit::{
     Admitted, Circuit, Making, admit, circuit_host, circuit_keep, circuit_release, keep, pipe_drop, pipe_new,
-    pipe_state,
+    pipe_of, pipe_state,
 };
 use crate::engine::is_forked;
 use crate::engine::kernel::{Kernel, Slot};
@@ -57,6 +57,8 @@ pub(crate) struct PipeObject {
     /// The number of its name.
     number: u32,
     pub(crate) kind: Kind,
+    /// Its pipe in the engine ends with a population's, and not with this.
+    is_member: bool,
     /// Bytes of its state.
     size: u64,
 }
@@ -371,12 +373,16 @@ unsafe extern "C" fn dealloc(object: Object) {
         let native = (*pipe).native;
         if !native.is_null() && !is_forked() {
             let handle = (*pipe).handle.swap(0, Ordering::Relaxed);
-            if handle != 0 {
+            if (*pipe).is_member {
+                (*pipe_of(handle)).object.lose(object.cast());
+            } else if handle != 0 {
                 pipe_drop(cache(), handle);
             }
             circuit_release(native);
         }
-        PIPES.fetch_sub(1, Ordering::Relaxed);
+        if !(*pipe).is_member {
+            PIPES.fetch_sub(1, Ordering::Relaxed);
+        }
         clear(object);
         let_go(&raw mut (*pipe).name);
         let_go(&raw mut (*pipe).circuit);
@@ -426,7 +432,7 @@ unsafe fn pipe_alloc(kind: Object, circuit: Object, native: *mut Circuit, name: 
     }
 }
 
-unsafe fn wrong(what: &std::ffi::CStr) -> Object {
+pub(crate) unsafe fn wrong(what: &std::ffi::CStr) -> Object {
     // SAFETY: the thread holds the interpreter.
     unsafe {
         ffi::PyErr_SetString(ffi::PyExc_TypeError, what.as_ptr());
@@ -537,7 +543,7 @@ pub(crate) unsafe extern "C-unwind" fn kernel_pipe(
             ffi::Py_DECREF(pipe.cast());
             return ffi::PyErr_NoMemory();
         }
-        (*crate::engine::circuit::pipe_of(handle)).object.set(pipe.cast());
+        (*pipe_of(handle)).object.set(pipe.cast());
         (*pipe).handle.store(handle, Ordering::Release);
         if target != 0 {
             let cells: *mut u64 = pipe_state(handle).cast();
@@ -547,6 +553,52 @@ pub(crate) unsafe extern "C-unwind" fn kernel_pipe(
                 }
             }
         }
+        pipe.cast()
+    }
+}
+
+/// `member_pipe(class, circuit, native, name, number, kernel, handle, size, kind)`: an object for a member's pipe,
+/// which lives as long as the population's pipes, and they as long as the caller sees to it.
+pub(crate) unsafe extern "C-unwind" fn member_pipe(
+    _module: Object,
+    arguments: *const Object,
+    count: ffi::Py_ssize_t,
+) -> Object {
+    // SAFETY: called by the interpreter with `count` arguments.
+    unsafe {
+        if count != 9 || !is_class(*arguments) {
+            return wrong(
+                c"member_pipe(class, circuit, native, name, number, kernel, handle, size, kind)",
+            );
+        }
+        let Some(native) = native_of(*arguments.add(2)) else {
+            return wrong(c"member_pipe: native is no circuit");
+        };
+        let number = ffi::PyLong_AsLong(*arguments.add(4));
+        let handle = ffi::PyLong_AsUnsignedLongLong(*arguments.add(6));
+        let size = ffi::PyLong_AsUnsignedLongLong(*arguments.add(7));
+        let kind = ffi::PyLong_AsLong(*arguments.add(8));
+        if !ffi::PyErr_Occurred().is_null() {
+            return null_mut();
+        }
+        let pipe = pipe_alloc(*arguments, *arguments.add(1), native, *arguments.add(3));
+        if pipe.is_null() {
+            return null_mut();
+        }
+        PIPES.fetch_sub(1, Ordering::Relaxed); // the population's count it
+        (*pipe).is_member = true;
+        (*pipe).kind = if kind == 4 {
+            Kind::KernelFloat64
+        } else {
+            Kind::KernelInt64
+        };
+        (*pipe).number = u32::try_from(number).unwrap_or(0);
+        (*pipe).size = size;
+        let kernel = *arguments.add(5);
+        ffi::Py_INCREF(kernel);
+        (*pipe).receptor = kernel;
+        (*pipe_of(handle)).object.set(pipe.cast());
+        (*pipe).handle.store(handle, Ordering::Release);
         pipe.cast()
     }
 }
@@ -587,7 +639,7 @@ pub(crate) unsafe extern "C" fn fan_out(
 
 // -- the type
 
-const fn member(name: &'static std::ffi::CStr, kind: c_int, offset: usize, flags: c_int) -> ffi::PyMemberDef {
+pub(crate) const fn member(name: &'static std::ffi::CStr, kind: c_int, offset: usize, flags: c_int) -> ffi::PyMemberDef {
     ffi::PyMemberDef {
         name: name.as_ptr(),
         type_code: kind,
@@ -637,7 +689,7 @@ pub(crate) const fn end_of_methods() -> ffi::PyMethodDef {
     ffi::PyMethodDef::zeroed()
 }
 
-const OBJECT: c_int = 6; // T_OBJECT: None where nothing is held
+pub(crate) const OBJECT: c_int = 6; // T_OBJECT: None where nothing is held
 
 /// Makes the type; null: an exception is set.
 pub(crate) unsafe fn make_type() -> Object {
