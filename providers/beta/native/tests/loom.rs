@@ -5,14 +5,15 @@ use std::ptr::null_mut;
 use std::sync::atomic::Ordering;
 
 use loom::cell::UnsafeCell;
-use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, AtomicU32};
+use loom::sync::{Arc, Mutex};
 use loom::thread;
 use substrates_beta::engine::ingress::{BUSY, CLOSED, Found, IDLE, Ingress, Node};
 use substrates_beta::engine::kernel::Slot;
 use substrates_beta::engine::object::Place;
 use substrates_beta::engine::parker::{Parked, Parker};
 use substrates_beta::engine::parking::{Parking, Sleeper};
+use substrates_beta::engine::touched::Touched;
 
 fn node(bits: u64) -> *mut Node {
     Box::into_raw(Box::new(Node {
@@ -445,5 +446,100 @@ fn object_does_not_go_while_it_is_looked_at() {
         for looker in lookers {
             looker.join().unwrap();
         }
+    });
+}
+
+/// Emits to one circuit, and runs it if it was idle.
+fn emit_to(ingress: &Ingress, touched: &Touched, bits: u64, runs: &AtomicU32) {
+    // SAFETY: the node is ours.
+    if unsafe { ingress.push(node(bits)) } == Found::Idle {
+        touched.note();
+        runs.fetch_add(1, Ordering::Release);
+    } else {
+        touched.note();
+    }
+}
+
+/// Whether a wait finds the circuit busy; as `Population::barrier`.
+fn finds_busy(ingress: &Ingress, touched: &Touched, looking: &Mutex<()>) -> bool {
+    let mut found = false;
+    let looks = looking.lock().unwrap();
+    touched.look(|| {
+        let seen = ingress.seen_in_order();
+        found = seen != IDLE && seen != CLOSED;
+        found
+    });
+    drop(looks);
+    found
+}
+
+/// Nobody runs the circuit, so whoever waits after an emission of its own must find it busy.
+#[test]
+fn a_wait_finds_what_was_admitted_before_it() {
+    let mut orders = loom::model::Builder::new();
+    orders.preemption_bound = Some(3); // without a bound: hours
+    orders.check(|| {
+        let shared = Arc::new((Ingress::new(), Touched::new(), Mutex::new(()), AtomicU32::new(0)));
+        shared.1.note(); // left from what was done long ago
+        let threads = [1, 2].map(|bits| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                let (ingress, touched, looking, runs) = &*shared;
+                emit_to(ingress, touched, bits, runs);
+                assert!(finds_busy(ingress, touched, looking), "emitter {bits} waits");
+            })
+        });
+        let (ingress, touched, looking, runs) = &*shared;
+        // One more waiter, which has emitted nothing and takes the flag away from the others.
+        finds_busy(ingress, touched, looking);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        assert!(finds_busy(ingress, touched, looking), "whoever comes later waits");
+        assert_eq!(runs.load(Ordering::Acquire), 1);
+        assert_eq!(values(ingress.take()).len(), 2);
+    });
+}
+
+/// A circuit that is run meanwhile: what a wait does not find busy is done.
+#[test]
+fn what_a_wait_does_not_find_busy_is_done() {
+    let mut orders = loom::model::Builder::new();
+    orders.preemption_bound = Some(3);
+    orders.check(|| {
+        let shared = Arc::new((
+            Ingress::new(),
+            Touched::new(),
+            Mutex::new(()),
+            AtomicU32::new(0),
+            AtomicU32::new(0),
+        ));
+        let emitter = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                let (ingress, touched, looking, runs, done) = &*shared;
+                emit_to(ingress, touched, 1, runs);
+                if !finds_busy(ingress, touched, looking) {
+                    assert_eq!(done.load(Ordering::Relaxed), 1);
+                }
+            })
+        };
+        let waiter = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                let (ingress, touched, looking, _, _) = &*shared;
+                finds_busy(ingress, touched, looking);
+            })
+        };
+        let (ingress, touched, looking, runs, done) = &*shared;
+        while runs.load(Ordering::Acquire) == 0 {
+            thread::yield_now();
+        }
+        let got = values(ingress.take());
+        done.fetch_add(u32::try_from(got.len()).unwrap(), Ordering::Relaxed);
+        assert!(ingress.rest());
+        emitter.join().unwrap();
+        waiter.join().unwrap();
+        assert!(!finds_busy(ingress, touched, looking));
     });
 }

@@ -54,7 +54,7 @@ class Population:
     def wait(self, timeout_ns: int, /) -> bool:
         """Wait until all work that members accepted before is done; as `Circuit.wait`."""
     def keep(self, kept: object, /) -> bool:
-        """Keep an object until all work that members accepted before is done. False: all is, it is not kept."""
+        """Keep an object until all that members accepted before is done. False: all is, it is not kept."""
     def pipes(self, address: int, number: int, state: bytes, own: bytes, /) -> Pipes:
         """Make a pipe to a kernel for each member.
 
@@ -69,9 +69,6 @@ class Population:
 class Pipes:
     """Pipes of a population in the engine, one for each member."""
 
-    @property
-    def region(self) -> Region:
-        """Their memory."""
     def emit(self, values: Any, where: Any, /) -> int:
         """Admit values and return how many were: all, unless memory runs out.
 
@@ -79,16 +76,12 @@ class Pipes:
             values: an array of 8 bytes an element; one: for all.
             where: an array of indices of members, int64; None: all members.
         """
+    def memory(self) -> memoryview:
+        """Return the memory of the states, a row for each member, and behind them their handles."""
     def place(self, handle: int, /) -> int | None:
         """Return the index of the pipe with a handle; None: it is none of these."""
     def keep(self, kept: object, /) -> bool:
         """See `Population.keep`."""
-
-@final
-class Region:
-    """The memory of pipes' states, a row for each member, and behind them their handles: a writable buffer."""
-
-    def __buffer__(self, flags: int, /) -> memoryview: ...
 
 def layout() -> dict[str, int]:
     """Return sizes, offsets and constants of the kernel ABI, each under its name in the C header."""

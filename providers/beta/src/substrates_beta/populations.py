@@ -1,12 +1,14 @@
 """Populations of beta: members, their pipes and their states made, fed and waited for by the engine.
 
-An object for a member, or for its pipe, is made when somebody asks for it, and goes with the last reference; what
-it is, is the engine's. Those that have something of their own in Python, a subject or a time, are kept.
+An object for a member, or for its pipe, is made when somebody asks for it, and goes with the last reference:
+what it stands for is the engine's. Those that have something of their own in Python, a subject or a time, are
+kept.
 """
 
 from __future__ import annotations
 
 import struct
+import threading
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -138,7 +140,7 @@ class Population(BasePopulation):
 
 
 class MemberPipe(KernelPipe):
-    """An object for a member's pipe to a kernel, whose part in the engine is one of the population's pipes."""
+    """An object for a member's pipe to a kernel, which in the engine is one of the population's pipes."""
 
     __slots__ = ("_index", "_pipes")
 
@@ -280,7 +282,7 @@ class MemberPipes(Pipes):
             import numpy as np
 
             layout = self._kernel.state_type.layout
-            region = self._native.region
+            region = self._native.memory()
             count = len(self)
             cells = np.ndarray(count, numpy_arrays().state_type(layout), region)
             numbers = np.ndarray(count, np.uint64, region, count * layout.size)
@@ -334,10 +336,10 @@ def _index_in(pipes: Pipes, handle: int) -> int | None:
 
 
 class _Lingering:
-    """Keeps what nobody holds any more but members may still emit to, until they have done what they accepted.
+    """Keeps what nobody holds any more but members may still emit to, until that is done.
 
-    What that has caused is accepted by members by then, and so on: as often as there are members, so that a value
-    can have passed them all. A value that goes in a circle ends then.
+    What was accepted causes more, and so on: as often as there are members, so that a value can have passed
+    them all. A value that goes in a circle ends then.
     """
 
     __slots__ = ("_kept", "_native", "_rounds", "waits")
@@ -353,6 +355,25 @@ class _Lingering:
             _linger(self._native, self._kept, self._rounds - 1)
 
 
+class _Due(threading.local):
+    """What the calling thread has to keep: a list while it does so, so that it is done in turn."""
+
+    waiting: list[tuple[_engine.Population | _engine.Pipes, object, int]] | None = None
+
+
+_due = _Due()
+
+
 def _linger(native: _engine.Population | _engine.Pipes, kept: object, rounds: int) -> None:
-    lingering = _Lingering(native, kept, rounds)
-    lingering.waits = native.keep(lingering)
+    if _due.waiting is not None:
+        _due.waiting.append((native, kept, rounds))
+        return
+    waiting = _due.waiting = [(native, kept, rounds)]
+    del native, kept
+    try:
+        while waiting:
+            lingering = _Lingering(*waiting.pop())
+            lingering.waits = lingering._native.keep(lingering)
+            del lingering  # it may be done already
+    finally:
+        _due.waiting = None

@@ -311,7 +311,11 @@ impl Barriers {
     /// the waiter; the host's `release` lets go of it if all turns have come.
     pub(crate) fn sent(self, release: unsafe fn(Slot)) -> Asked {
         if self.waiter.is_null() {
-            return if self.failed { Asked::Memory } else { Asked::Nothing };
+            return if self.failed {
+                Asked::Memory
+            } else {
+                Asked::Nothing
+            };
         }
         let barrier = Barrier(self.waiter);
         // SAFETY: the one that stands for us is left.

@@ -244,12 +244,12 @@ unsafe impl Sync for Pipes {}
 impl Pipes {
     /// Makes them, each as `making` says but with `own` cells, told by their numbers; None: out of memory.
     #[must_use]
-    pub fn new(population: &Population, making: &Making<'_>, own: &[u32]) -> Option<Box<Self>> {
+    pub fn new(population: &Population, making: &Making<'_>, own: &[u32]) -> Option<Self> {
         let region = Region::new(population.count, making.state.len());
         if region.is_null() {
             return None;
         }
-        let mut made = Box::new(Self { region, count: 0 });
+        let mut made = Self { region, count: 0 };
         let mut batch = [null_mut(); PIPES_BATCH];
         while made.count < population.count {
             let wanted = (population.count - made.count).min(PIPES_BATCH);
@@ -312,11 +312,7 @@ impl Pipes {
             return None;
         }
         // SAFETY: what was a handle once can be looked at.
-        let circuit = unsafe {
-            (*super::circuit::pipe_of(handle))
-                .circuit
-                .load(Ordering::Relaxed)
-        };
+        let circuit = unsafe { (*super::circuit::pipe_of(handle)).circuit.load(Ordering::Relaxed) };
         population
             .place(circuit)
             .filter(|index| *index < self.count && self.handle(*index) == handle)
@@ -342,10 +338,10 @@ impl Pipes {
             Chosen::All => step,
             Chosen::These(indices) => usize::try_from(indices[step]).unwrap_or(0),
         };
-        // SAFETY: as promised.
         let running = if worker.is_null() {
             null_mut()
         } else {
+            // SAFETY: as promised.
             unsafe { (*worker).running() }
         };
         let mut cache = OwnCache::new();
@@ -437,7 +433,7 @@ impl Pipes {
     }
 
     /// The host refers to them no more. What was accepted for them is still delivered.
-    pub fn drop_of(mut self: Box<Self>, population: &Population) {
+    pub fn drop_of(mut self, population: &Population) {
         self.end(population);
     }
 }

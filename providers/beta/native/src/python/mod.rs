@@ -76,7 +76,10 @@ pub(crate) mod _engine {
     fn facts() -> HashMap<&'static str, u64> {
         let (held, workers, visits) = engine::facts();
         HashMap::from([
-            ("circuits", u64::try_from(MEMBERS.load(Ordering::Relaxed)).unwrap_or(0)),
+            (
+                "circuits",
+                u64::try_from(MEMBERS.load(Ordering::Relaxed)).unwrap_or(0),
+            ),
             ("pipes", u64::try_from(PIPES.load(Ordering::Relaxed)).unwrap_or(0)),
             ("workers", u64::from(workers)),
             ("engine_bytes", held.engine_bytes),
@@ -213,10 +216,11 @@ pub(crate) mod _engine {
                 ("Circuit", circuit::make_type()),
                 ("Population", population::make_population()),
                 ("Pipes", population::make_pipes()),
-                ("Region", population::make_region()),
             ] {
                 module.add(name, Bound::from_owned_ptr_or_err(py, made)?)?;
             }
+            // Not dropped: it is there for ever, as the others, but nobody needs its name.
+            Bound::from_owned_ptr_or_err(py, population::make_region())?.into_ptr();
             if ffi::PyModule_AddFunctions(module.as_ptr(), methods.as_mut_ptr()) != 0 {
                 return Err(PyErr::fetch(py));
             }

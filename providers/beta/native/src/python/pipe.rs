@@ -345,6 +345,13 @@ unsafe extern "C" fn finalize(object: Object) {
     // SAFETY: called once, when nobody refers to it any more.
     unsafe {
         let handle = (*pipe).handle.load(Ordering::Relaxed);
+        if (*pipe).is_member {
+            if !is_forked() {
+                // Here, since the population's pipes are still there, which this holds.
+                (*pipe_of(handle)).object.lose(object.cast());
+            }
+            return;
+        }
         let has_receptor = matches!((*pipe).kind, Kind::ReceptorInt64 | Kind::ReceptorFloat64);
         if handle != 0 && (has_receptor || !(*pipe).targets.is_null()) {
             ffi::Py_INCREF(object);
@@ -373,9 +380,7 @@ unsafe extern "C" fn dealloc(object: Object) {
         let native = (*pipe).native;
         if !native.is_null() && !is_forked() {
             let handle = (*pipe).handle.swap(0, Ordering::Relaxed);
-            if (*pipe).is_member {
-                (*pipe_of(handle)).object.lose(object.cast());
-            } else if handle != 0 {
+            if handle != 0 && !(*pipe).is_member {
                 pipe_drop(cache(), handle);
             }
             circuit_release(native);
@@ -567,9 +572,7 @@ pub(crate) unsafe extern "C-unwind" fn member_pipe(
     // SAFETY: called by the interpreter with `count` arguments.
     unsafe {
         if count != 9 || !is_class(*arguments) {
-            return wrong(
-                c"member_pipe(class, circuit, native, name, number, kernel, handle, size, kind)",
-            );
+            return wrong(c"member_pipe(class, circuit, native, name, number, kernel, handle, size, kind)");
         }
         let Some(native) = native_of(*arguments.add(2)) else {
             return wrong(c"member_pipe: native is no circuit");
@@ -639,7 +642,7 @@ pub(crate) unsafe extern "C" fn fan_out(
 
 // -- the type
 
-pub(crate) const fn member(name: &'static std::ffi::CStr, kind: c_int, offset: usize, flags: c_int) -> ffi::PyMemberDef {
+const fn member(name: &'static std::ffi::CStr, kind: c_int, offset: usize, flags: c_int) -> ffi::PyMemberDef {
     ffi::PyMemberDef {
         name: name.as_ptr(),
         type_code: kind,
@@ -689,7 +692,7 @@ pub(crate) const fn end_of_methods() -> ffi::PyMethodDef {
     ffi::PyMethodDef::zeroed()
 }
 
-pub(crate) const OBJECT: c_int = 6; // T_OBJECT: None where nothing is held
+const OBJECT: c_int = 6; // T_OBJECT: None where nothing is held
 
 /// Makes the type; null: an exception is set.
 pub(crate) unsafe fn make_type() -> Object {

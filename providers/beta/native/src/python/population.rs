@@ -1,10 +1,10 @@
-//! The types `_engine.Population`, `_engine.Pipes` and `_engine.Region`: what a population has in the engine.
+//! The types `_engine.Population` and `_engine.Pipes`: what a population has in the engine.
 //!
-//! Pipes hold their population, so it is dropped behind them; a region holds neither, so that an array over it keeps
-//! the memory and nothing else.
+//! Pipes hold their population, so it is dropped behind them. A third type stands for their region alone, so that an
+//! array over it keeps the memory and nothing else.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::mem::{ManuallyDrop, offset_of};
+use std::mem::ManuallyDrop;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI64, AtomicPtr, Ordering};
 
@@ -246,8 +246,7 @@ unsafe extern "C-unwind" fn pipes(
         if own.iter().any(|cell| *cell as usize >= state.len() / 8) {
             return wrong(c"pipes: a cell beyond the state");
         }
-        let made: *mut PipesObject =
-            ffi::PyType_GenericAlloc(PIPES_TYPE.load(Ordering::Relaxed), 0).cast();
+        let made: *mut PipesObject = ffi::PyType_GenericAlloc(PIPES_TYPE.load(Ordering::Relaxed), 0).cast();
         let region: *mut RegionObject = ffi::PyType_GenericAlloc(REGION.load(Ordering::Relaxed), 0).cast();
         if made.is_null() || region.is_null() {
             ffi::Py_XDECREF(made.cast());
@@ -268,7 +267,7 @@ unsafe extern "C-unwind" fn pipes(
             own: 0,
         };
         let made_native = detached(population.count(), || {
-            Pipes::new(population, &making, own).map(Box::into_raw)
+            Pipes::new(population, &making, own).map(|it| Box::into_raw(Box::new(it)))
         });
         let Some(made_native) = made_native else {
             ffi::Py_DECREF(made.cast());
@@ -297,7 +296,8 @@ unsafe extern "C" fn pipes_dealloc(object: Object) {
         if !(*pipes).native.is_null() {
             let population = native((*pipes).population);
             PIPES.fetch_sub(signed(population.count()), Ordering::Relaxed);
-            Box::from_raw((*pipes).native).drop_of(population);
+            let native = *Box::from_raw((*pipes).native);
+            native.drop_of(population);
         }
         ffi::Py_XDECREF((*pipes).region);
         ffi::Py_XDECREF((*pipes).population);
@@ -397,6 +397,12 @@ unsafe extern "C-unwind" fn pipes_keep(object: Object, kept: Object) -> Object {
 
 // -- regions
 
+/// The region as a view that holds it.
+unsafe extern "C-unwind" fn memory(object: Object, _unused: Object) -> Object {
+    // SAFETY: a method of `Pipes`, which hold their region.
+    unsafe { ffi::PyMemoryView_FromObject((*object.cast::<PipesObject>()).region) }
+}
+
 unsafe extern "C" fn region_dealloc(object: Object) {
     // SAFETY: nobody refers to it any more.
     unsafe {
@@ -485,18 +491,24 @@ pub(crate) unsafe fn make_population() -> Object {
 
 /// Makes the type `Pipes`; null: an exception is set.
 pub(crate) unsafe fn make_pipes() -> Object {
-    let members = Box::leak(Box::new([
-        super::pipe::member(
-            c"region",
-            super::pipe::OBJECT,
-            offset_of!(PipesObject, region),
-            ffi::Py_READONLY,
-        ),
-        ffi::PyMemberDef::default(),
-    ]));
     let methods = Box::leak(Box::new([
-        function(c"emit", emit, c"Admit one value for all, or one for each; return how many were admitted."),
-        method(c"place", place, ffi::METH_O, c"Return the index of a handle; None if it is none of these."),
+        function(
+            c"emit",
+            emit,
+            c"Admit one value for all, or one for each; return how many were admitted.",
+        ),
+        method(
+            c"memory",
+            memory,
+            ffi::METH_NOARGS,
+            c"Return the memory of states and handles, writable; it holds nothing else.",
+        ),
+        method(
+            c"place",
+            place,
+            ffi::METH_O,
+            c"Return the index of a handle; None if it is none of these.",
+        ),
         method(c"keep", pipes_keep, ffi::METH_O, c"See `Population.keep`."),
         end_of_methods(),
     ]));
@@ -507,10 +519,7 @@ pub(crate) unsafe fn make_pipes() -> Object {
             c"Pipes of a population in the engine, one for each member.",
             size_of::<PipesObject>(),
             pipes_dealloc,
-            &[
-                (ffi::Py_tp_members, members.as_mut_ptr().cast()),
-                (ffi::Py_tp_methods, methods.as_mut_ptr().cast()),
-            ],
+            &[(ffi::Py_tp_methods, methods.as_mut_ptr().cast())],
             &PIPES_TYPE,
         )
     }
