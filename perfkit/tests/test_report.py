@@ -15,7 +15,7 @@ from perfkit.showcase.run import Record
 
 
 def _record(seconds: list[float], *, cpu_s: float = 2.0, tokens: int = 2, **known: Any) -> Record:
-    parameters = Parameters(10, 5, tokens, None, len(seconds), 0, "kernel", True, False, 60.0, {})
+    parameters = Parameters(10, 5, tokens, None, len(seconds), 0, "kernel", True, "loop", False, 60.0, {})
     rounds = [Round(False, each, 50, 8, 10, cpu_s * each, 0, 0, 0) for each in seconds]
     quiet = {"busy_s": cpu_s * sum(seconds), "stolen_s": 0.0} | known
     return Record(parameters, "some", "1", 2, "results/x", True, outcome="complete", rounds=rounds, **quiet)

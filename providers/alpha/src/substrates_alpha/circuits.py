@@ -212,9 +212,6 @@ class Circuit(LaneCircuit):
             self._cortex.carry_events()
         return done
 
-    def _idle(self) -> bool:
-        return not self._handle and super()._idle()  # of a native part only a barrier tells
-
     def _probe(self) -> tuple[int, int] | None:
         self._cortex.check_process()
         if self._ingress is None and self._handle:

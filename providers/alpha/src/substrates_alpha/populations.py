@@ -64,7 +64,7 @@ class Member(Membership, Circuit):
         self._time = None
         self._workers = cortex.workers
         self._runner = None
-        self._scheduled = False
+        self._transit = None
         self._ended = False
         self._ingress = None
         self._tail = None

@@ -52,7 +52,8 @@ impl Place {
     /// Empties the place if it holds this object.
     pub fn lose(&self, object: *mut c_void) {
         let held = self.take();
-        self.0.store(if held == object { null_mut() } else { held }, Ordering::Release);
+        self.0
+            .store(if held == object { null_mut() } else { held }, Ordering::Release);
     }
 
     /// Calls `look` with the object, or null; the object does not go meanwhile. `look` waits for nobody.
