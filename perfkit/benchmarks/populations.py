@@ -1,11 +1,11 @@
-"""What a population of a million circuits costs: built, fed, waited for, held, dropped, and run as a relay race.
+"""What a population of a million circuits costs: built, fed, waited for, held, dropped, and run as a race.
 
     python perfkit/benchmarks/populations.py [--provider NAME ...] [--results DIR]
 
 Everything goes through the public API, counts are verified outside the timed parts, and the run is kept like
-perfkit's. Each turn makes a population anew; figures are medians of the turns. The relay race is the showcase's: a
-ring of relays split into chains, on a population and on circuits made one by one, in turn. The exit status is 1 if
-a bound below is broken or a count wrong.
+perfkit's. Each turn makes a population anew; figures are medians of the turns. The race is the showcase's, a
+ring of relays split into chains, on a population and on circuits made one by one, in turn. The exit status is
+1 if a bound below is broken or a count wrong.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TURNS = 7
 WAITS = 21
 RACES = 5
 DELIVERY_BURST = 2_000
-"""Deliveries to itself that a circuit makes in the race that measures deliveries; in the other there is one."""
+"""Deliveries of a circuit to itself in the race that measures deliveries; in the other there is one."""
 TIMEOUT_S = 300.0
 BOUNDS = {
     "build_s": 0.4,
@@ -100,7 +100,9 @@ def turn(cortex: Cortex, circuits: int) -> dict[str, float]:
     settle(population)
 
     values = np.zeros(circuits, np.int64)
+    thread_s = time.thread_time()
     emit_s, _ = timed(lambda: pipes.emit(values))
+    figures["emit_thread_ns"] = (time.thread_time() - thread_s) * 1e9 / circuits
     figures["emit_ns"] = emit_s * 1e9 / circuits
     figures["emit_to_done_ns"] = (emit_s + timed(lambda: settle(population))[0]) * 1e9 / circuits
     require(bool(np.all(column == 1)), "a count that is not 1")
@@ -234,7 +236,7 @@ class LoopRace(Race):
                 circuit.wait(TIMEOUT_S)
 
     def all_have(self, count: int) -> bool:
-        return all(pipe.state.count == count for pipe in self.pipes)  # type: ignore[attr-defined]
+        return all(pipe.state.count == count for pipe in self.pipes)
 
     def close(self) -> None:
         for circuit in self.made:
@@ -249,14 +251,15 @@ def races(cortex: Cortex, circuits: int, burst: int, count: int) -> dict[str, fl
         "loop": LoopRace(cortex, circuits, burst),
     }
     samples: dict[str, list[float]] = {name: [] for name in pair}
-    for name, race in pair.items():
+    for race in pair.values():
         race.run()  # to warm up
     for number in range(count):
         for name in pair if number % 2 == 0 else reversed(pair):
             samples[name].append(pair[name].run() * 1e9 / (circuits * burst))
     for race in pair.values():
         race.close()
-    ratio = median(p / l for p, l in zip(samples["population"], samples["loop"], strict=True))
+    both = zip(samples["population"], samples["loop"], strict=True)
+    ratio = median(population / loop for population, loop in both)
     return {name: median(sample) for name, sample in samples.items()} | {"ratio": ratio}
 
 

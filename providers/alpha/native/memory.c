@@ -1,4 +1,4 @@
-/* Slabs for circuits and pipes, and the cache of ingress nodes.
+/* Slabs for circuits, pipes and ingress nodes, and the cache of nodes.
  *
  * A slab holds objects of one size and is aligned to its own size, so that an object finds its slab by its
  * address. Objects keep their generation and their CLOSED mark while free. Empty slabs stay mapped until
@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 enum { UNIT = 16, POOLS = (int)((sizeof(struct pipe) + INLINE_STATE + UNIT - 1) / UNIT) + 1, CIRCUITS = 0, KEPT_EMPTY = 2 };
+enum { NODES = POOLS /* the pool of ingress nodes */ };
 enum { ROW_PIPES = CACHE_LINE / UNIT /* the pool of pipes in rows */ };
 
 _Static_assert(sizeof(struct pipe) + sizeof(struct region *) <= CACHE_LINE, "a pipe in rows is one cache line");
@@ -32,8 +33,9 @@ struct pool {
     uint32_t empties;
 };
 
-/* Pool 0 is for circuits; pool n for pipes of n units. One mutex: creation and dropping only. */
-static struct pool pools[POOLS];
+/* Pool 0 is for circuits; pool n for pipes of n units; the last one for nodes. One mutex: creation and dropping,
+ * and nodes that the caches have no room for, many at a time. */
+static struct pool pools[POOLS + 1];
 static pthread_mutex_t pools_mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint32_t empty_slabs;
 static _Atomic int64_t other_bytes;
@@ -84,7 +86,9 @@ static void list_remove(struct slab **list, struct slab *slab) {
 
 /* The link of a free object: a field that nobody looks at in one. */
 static void **link_of(uint16_t index, void *object) {
-    return index == CIRCUITS ? (void **)&((struct circuit *)object)->link : &((struct pipe *)object)->state;
+    return index == CIRCUITS ? (void **)&((struct circuit *)object)->link
+           : index == NODES  ? (void **)&((struct node *)object)->next
+                             : &((struct pipe *)object)->state;
 }
 
 /* A slab in which nothing is, in no list; NULL: out of memory. Under the mutex. */
@@ -97,7 +101,7 @@ static struct slab *empty_slab(uint16_t index) {
         add_relaxed(&empty_slabs, (uint32_t)-1);
         return slab;
     }
-    pool->size = index == CIRCUITS ? sizeof(struct circuit) : (size_t)index * UNIT;
+    pool->size = index == CIRCUITS ? sizeof(struct circuit) : index == NODES ? sizeof(struct node) : (size_t)index * UNIT;
     slab = slab_map(index, pool->size);
     if (slab != NULL) {
         pool->slabs++;
@@ -105,14 +109,13 @@ static struct slab *empty_slab(uint16_t index) {
     return slab;
 }
 
-static void *allocate(uint16_t index) {
+/* Under the mutex. */
+static void *allocate_one(uint16_t index) {
     struct pool *pool = &pools[index];
-    pthread_mutex_lock(&pools_mutex);
     struct slab *slab = pool->room;
     if (slab == NULL) {
         slab = empty_slab(index);
         if (slab == NULL) {
-            pthread_mutex_unlock(&pools_mutex);
             return NULL;
         }
         list_add(&pool->room, slab);
@@ -130,6 +133,12 @@ static void *allocate(uint16_t index) {
         list_remove(&pool->room, slab);
         slab->listed = false;
     }
+    return object;
+}
+
+static void *allocate(uint16_t index) {
+    pthread_mutex_lock(&pools_mutex);
+    void *object = allocate_one(index);
     pthread_mutex_unlock(&pools_mutex);
     return object;
 }
@@ -311,49 +320,6 @@ void memory_account(int64_t bytes) {
     add_relaxed(&other_bytes, bytes);
 }
 
-struct node *node_take(struct worker *worker) {
-    if (worker != NULL && worker->nodes != NULL) {
-        struct node *node = worker->nodes;
-        worker->nodes = node->next;
-        worker->node_count--;
-        return node;
-    }
-    struct node *node = NULL;
-    if (load_relaxed(&cached_nodes) > 0) {
-        pthread_mutex_lock(&nodes_mutex);
-        node = shared_nodes;
-        if (node != NULL) {
-            uint32_t taken = 1;
-            struct node *last = node;
-            if (worker != NULL) { /* a worker takes half a cache at a time */
-                while (taken < NODES_PER_WORKER / 2 && last->next != NULL) {
-                    last = last->next;
-                    taken++;
-                }
-                worker->nodes = node == last ? NULL : node->next;
-                worker->node_count = taken - 1;
-            }
-            shared_nodes = last->next;
-            last->next = NULL;
-            shared_count -= taken;
-            store_relaxed(&cached_nodes, shared_count);
-        }
-        pthread_mutex_unlock(&nodes_mutex);
-    }
-    if (node == NULL) {
-        node = malloc(sizeof *node);
-        if (node != NULL) {
-            if (worker != NULL) {
-                worker->allocated_bytes_own += sizeof *node;
-                store_relaxed(&worker->allocated_bytes, worker->allocated_bytes_own);
-            } else {
-                add_relaxed(&engine.allocated_bytes, sizeof *node);
-            }
-        }
-    }
-    return node;
-}
-
 struct node *nodes_take(uint32_t wanted, uint32_t *taken) {
     struct node *list = NULL;
     uint32_t count = 0;
@@ -369,19 +335,39 @@ struct node *nodes_take(uint32_t wanted, uint32_t *taken) {
         store_relaxed(&cached_nodes, shared_count);
         pthread_mutex_unlock(&nodes_mutex);
     }
-    uint32_t cached = count;
-    for (struct node *node; count < wanted && (node = malloc(sizeof *node)) != NULL; count++) {
-        node->next = list;
-        list = node;
-    }
-    if (count > cached) {
-        add_relaxed(&engine.allocated_bytes, (count - cached) * sizeof *list);
+    if (count == 0) {
+        struct node *node;
+        pthread_mutex_lock(&pools_mutex);
+        for (; count < wanted && (node = allocate_one(NODES)) != NULL; count++) {
+            node->next = list;
+            list = node;
+        }
+        pthread_mutex_unlock(&pools_mutex);
+        add_relaxed(&engine.allocated_bytes, count * sizeof *list);
     }
     *taken = count;
     return list;
 }
 
-/* Moves `count` nodes to the shared cache, or to the C heap when that is full. */
+/* A worker takes half a cache at a time, other threads what they need. */
+struct node *node_take(struct worker *worker) {
+    uint32_t taken;
+    if (worker == NULL) {
+        return nodes_take(1, &taken);
+    }
+    if (worker->nodes == NULL) {
+        worker->nodes = nodes_take(NODES_PER_WORKER / 2, &worker->node_count);
+        if (worker->nodes == NULL) {
+            return NULL;
+        }
+    }
+    struct node *node = worker->nodes;
+    worker->nodes = node->next;
+    worker->node_count--;
+    return node;
+}
+
+/* Moves `count` nodes to the shared cache, or to their slabs when that is full. */
 static void share(struct node *first, uint32_t count) {
     pthread_mutex_lock(&nodes_mutex);
     while (count > 0 && shared_count < NODES_SHARED) {
@@ -394,10 +380,14 @@ static void share(struct node *first, uint32_t count) {
     }
     store_relaxed(&cached_nodes, shared_count);
     pthread_mutex_unlock(&nodes_mutex);
-    while (count-- > 0) {
-        struct node *next = first->next;
-        free(first);
-        first = next;
+    if (count > 0) {
+        pthread_mutex_lock(&pools_mutex);
+        while (count-- > 0) {
+            struct node *next = first->next;
+            release_one(NODES, first);
+            first = next;
+        }
+        pthread_mutex_unlock(&pools_mutex);
     }
 }
 
@@ -443,6 +433,7 @@ void memory_facts(alpha_facts *facts) {
         used += pools[index].used * pools[index].size;
         pipes += index == CIRCUITS ? 0 : pools[index].used;
     }
+    mapped += pools[NODES].slabs * SLAB_BYTES;
     facts->circuits = pools[CIRCUITS].used;
     facts->pipes = pipes;
     pthread_mutex_unlock(&pools_mutex);
@@ -457,8 +448,19 @@ bool memory_has_empty_slabs(void) {
 }
 
 void memory_trim(void) {
+    pthread_mutex_lock(&nodes_mutex); /* what is cached keeps slabs from being empty */
+    struct node *cached = shared_nodes;
+    shared_nodes = NULL;
+    shared_count = 0;
+    store_relaxed(&cached_nodes, 0);
+    pthread_mutex_unlock(&nodes_mutex);
     pthread_mutex_lock(&pools_mutex);
-    for (int index = 0; index < POOLS; index++) {
+    while (cached != NULL) {
+        struct node *next = cached->next;
+        release_one(NODES, cached);
+        cached = next;
+    }
+    for (int index = 0; index <= NODES; index++) {
         struct pool *pool = &pools[index];
         while (pool->empty != NULL) {
             struct slab *slab = pool->empty;

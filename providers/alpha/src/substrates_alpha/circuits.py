@@ -96,7 +96,7 @@ class _Tail:
 
 
 class _Command:
-    """Stands in a queue where a pipe stands: a native command, admitted before the adoption or by a population."""
+    """Stands in a queue where a pipe stands: a native command, from before the adoption or a population's."""
 
     __slots__ = ("_bits", "_circuit")
 

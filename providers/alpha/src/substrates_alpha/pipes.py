@@ -61,6 +61,10 @@ class _NativePipe(Pipe):
             )
         return subject
 
+    @property
+    def _cell(self) -> int:
+        return self._handle
+
 
 class KernelPipe(_NativePipe):
     """A pipe to a kernel.

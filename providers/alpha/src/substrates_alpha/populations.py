@@ -108,8 +108,8 @@ class Member(Membership, Circuit):
 class Population(BasePopulation):
     """A population of the alpha engine.
 
-    The engine's part goes with the last object that may use it: `_owner`, which members and pipes hold by their
-    population, is let go of behind all finalizers when the garbage collector finds them together.
+    The engine's part goes with the last object that may use it: `_owner`, which members and pipes hold by
+    their population, goes behind all finalizers when the garbage collector finds them together.
 
     Attributes:
         _native: the engine's part.

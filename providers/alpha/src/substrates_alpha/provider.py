@@ -39,8 +39,9 @@ class AlphaCortex(Cortex):
 
     Subjects of native circuits and pipes are made when somebody asks for them, or when a fault has to be
     reported; `subjects` finds them by handle, so that both get the same object. `limbo` keeps what a dropped
-    pipe, or a population's, refers to until its last value is delivered. `sizes` has the populations that exist. `kernels` finds a kernel by its function's address and
-    `addresses` the address; a kernel that has run here stays loaded, since a worker may still be inside it.
+    pipe, or a population's, refers to until its last value is delivered. `sizes` has the populations that
+    exist. `kernels` finds a kernel by its function's address and `addresses` the address; a kernel that has
+    run here stays loaded, since a worker may still be inside it.
     """
 
     CIRCUIT = Circuit
