@@ -199,7 +199,7 @@ class BetaProvider(Provider):
 
     name = "beta"
     version = VERSION
-    capabilities = frozenset({"kernels", "native-kernels", "parallel", "populations"})
+    capabilities = frozenset({"kernels", "native-kernels", "parallel", "population-kernels"})
 
     def facts(self) -> Mapping[str, str]:
         return {

@@ -393,6 +393,8 @@ impl Returns {
     /// As `circuit_free`.
     #[inline]
     pub(crate) unsafe fn circuit(&mut self, circuit: *mut Circuit) {
+        // SAFETY: as promised.
+        debug_assert!(unsafe { (*circuit).has_ended() });
         self.add(CIRCUITS, circuit.cast());
     }
 
@@ -427,7 +429,10 @@ pub(crate) fn circuit_allocate() -> *mut Circuit {
 /// Nobody uses the circuit any more.
 pub(crate) unsafe fn circuit_free(circuit: *mut Circuit) {
     // SAFETY: as promised.
-    unsafe { release(CIRCUITS, circuit.cast()) };
+    unsafe {
+        debug_assert!((*circuit).has_ended());
+        release(CIRCUITS, circuit.cast());
+    }
 }
 
 /// The pool of pipes with `inside` bytes of state behind them.

@@ -360,7 +360,7 @@ unsafe fn route(worker: *mut Worker, circuit: *mut Circuit) {
                 (*kept).bits = bits;
                 kept = kept.add(1);
             } else {
-                prefetch(pipe.add(1).cast()); // its state, if inline
+                prefetch((*pipe).state.cast());
                 if admit(worker, (*worker).cache, target, Slot { pipe: handle, bits }) == Admitted::Memory {
                     events::fault(target, pipe, handle, FAULT_MEMORY);
                 }
