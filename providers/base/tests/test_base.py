@@ -147,4 +147,4 @@ def test_nothing_of_base_is_imported_at_its_first_use() -> None:
 
     done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
 
-    assert done.stdout == "[]\n"
+    assert done.stdout == "['arrays']\n"  # it imports NumPy, which is optional and takes long

@@ -94,7 +94,8 @@ def build_line(record: Record) -> str:
     return (
         f"built {record.parameters.circuits:,} circuits in {figure_text(record.build_s, 's')},"
         f" {BUILDS[record.parameters.build]};"
-        f" {count_text(held['total'], 'bytes')} per circuit: engine {count_text(held['engine'])}, Python {count_text(held['python'])}"
+        f" {count_text(held['total'], 'bytes')} per circuit: engine {count_text(held['engine'])},"
+        f" Python {count_text(held['python'])}"
     )
 
 

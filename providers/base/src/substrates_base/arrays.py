@@ -107,12 +107,24 @@ class _Owned(Protocol):
 
 
 class Handles(np.ndarray[Any, Any]):
-    """Handles of pipes; see `substrates.Pipes.handles`. What is computed of them is a plain array."""
+    """Handles of pipes; see `substrates.Pipes.handles`. What is computed of them is a plain array.
+
+    `_picked`: by indexing what was sound, so that a million that were rearranged need not be looked up.
+    """
 
     _pipes: Pipes | None
+    _picked: bool
 
     def __array_finalize__(self, origin: Any) -> None:
         self._pipes = getattr(origin, "_pipes", None)
+        self._picked = False
+
+    def __getitem__(self, key: Any) -> Any:
+        picked = super().__getitem__(key)
+        if isinstance(picked, Handles) and picked.dtype == self.dtype and self._is_sound():
+            picked.flags.writeable = False
+            picked._picked = True
+        return picked
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         plain = [np.asarray(each) if isinstance(each, Handles) else each for each in inputs]
@@ -137,13 +149,16 @@ class Handles(np.ndarray[Any, Any]):
             TypeError: they are not.
         """
         pipes = self._pipes
-        if pipes is not None and self.dtype == _HANDLE:
-            own = pipes._numbers()
-            if not self.flags.writeable and self._is_part_of(own):
-                return pipes
-            if np.isin(self, own).all():
-                return pipes
+        known = pipes is not None and self.dtype == _HANDLE
+        if known and (self._is_sound() or np.isin(self, pipes._numbers()).all()):
+            return pipes
         raise TypeError("an array that is not of handles of one population's pipes")
+
+    def _is_sound(self) -> bool:
+        """Tell whether these are known to be handles: elements of the pipes' own array, or picked from it."""
+        if self.flags.writeable or self._pipes is None or self.dtype != _HANDLE:
+            return False
+        return self._picked or self._is_part_of(self._pipes._numbers())
 
     def _is_part_of(self, own: Any) -> bool:
         """Tell whether these are elements of `own` where they stand."""
