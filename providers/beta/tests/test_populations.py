@@ -162,12 +162,14 @@ def test_member_that_was_let_go_is_the_one_it_was(cortex: Any) -> None:
     with cortex.circuits(10) as population:
         subject = population[3].subject
         current = population[3].current
-        pipe_subject = population.pipes(relay)[4].subject
+        pipes = population.pipes(relay)
+        pipe_subject = pipes[4].subject
         population[5].close()
         gc.collect()
 
         assert population[3].subject is subject
         assert population[3].current is current
+        assert pipes[4].subject is pipe_subject
         assert pipe_subject.enclosure is population[4].subject
         with pytest.raises(substrates.ClosedFault):
             population[5].pipe(relay)
@@ -291,6 +293,21 @@ def test_python_receptor_of_a_member_beside_the_kernel(cortex: Any) -> None:
         assert received == [(8, value) for value in range(20)]
         assert pipes.state["count"].tolist() == [20] * size
         assert pipes[7].state.onward is others[8]
+
+
+def test_emission_that_finds_no_memory_says_how_far_it_came(cortex: Any) -> None:
+    class Short:
+        def emit(self, values: Any, where: Any) -> int:
+            return 3
+
+    with cortex.circuits(10) as population:
+        pipes = population.pipes(relay)
+        native, pipes._native = pipes._native, Short()
+        try:
+            with pytest.raises(MemoryError, match="3 of 10 values"):
+                pipes.emit(1)
+        finally:
+            pipes._native = native
 
 
 # -- waiting

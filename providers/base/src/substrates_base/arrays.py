@@ -149,8 +149,9 @@ class Handles(np.ndarray[Any, Any]):
             TypeError: they are not.
         """
         pipes = self._pipes
-        known = pipes is not None and self.dtype == _HANDLE
-        if known and (self._is_sound() or np.isin(self, pipes._numbers()).all()):
+        if pipes is None or self.dtype != _HANDLE:
+            raise TypeError("an array that is not of handles of a population's pipes")
+        if self._is_sound() or np.isin(self, pipes._numbers()).all():
             return pipes
         raise TypeError("an array that is not of handles of one population's pipes")
 

@@ -85,8 +85,7 @@ class Circuit(BaseCircuit):
         if self._native is None:
             return True
         done = self._native.wait(-1 if timeout is None else int(min(timeout * 1e9, MOST_NS)))
-        if _engine.any_events() or self._cortex.carries:
-            self._cortex.carry_events()
+        self._cortex.carry_events_if_any()
         return done
 
     def _probe(self) -> tuple[int, int] | None:

@@ -120,8 +120,7 @@ class Population(BasePopulation):
         cortex = self._cortex
         cortex.check_process()
         done = self._part().wait(-1 if timeout is None else int(min(timeout * 1e9, MOST_NS)))
-        if _engine.any_events():
-            cortex.carry_events()
+        cortex.carry_events_if_any()
         return done
 
     def _end(self) -> None:

@@ -145,6 +145,11 @@ class BetaCortex(Cortex):
             "rebuilds": self.rebuilds.value(),
         }
 
+    def carry_events_if_any(self) -> None:
+        """Carry what may wait, or wait for another thread that has taken it and has not told it yet."""
+        if _engine.any_events() or self.carries:
+            self.carry_events()
+
     def carry_events(self, patience_s: float = CARRY_PATIENCE_S) -> None:
         """Bring what native threads have reported to where Python handles it.
 
