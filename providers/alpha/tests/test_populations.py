@@ -295,7 +295,7 @@ def test_memory_is_given_back(cortex: substrates.Cortex) -> None:
     assert not cortex.subjects.keys() - subjects.keys()  # type: ignore[attr-defined]
 
 
-def test_a_column_outlives_the_pipes(cortex: substrates.Cortex) -> None:
+def test_a_column_keeps_the_pipes(cortex: substrates.Cortex) -> None:
     before = counters(cortex)
     with cortex.circuits(SIZE) as population:
         pipes = population.pipes(total.bind())
@@ -305,9 +305,11 @@ def test_a_column_outlives_the_pipes(cortex: substrates.Cortex) -> None:
         del pipes
     del population
 
-    assert eventually(lambda: back_at(cortex, before))
     assert column.tolist() == [1] * SIZE
     assert len(set(handles.tolist())) == SIZE
+    assert not back_at(cortex, before)
+    del column
+    assert eventually(lambda: back_at(cortex, before))
 
 
 def test_a_python_receptor_beside_the_kernel_keeps_the_members_order(
