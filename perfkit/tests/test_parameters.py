@@ -66,11 +66,12 @@ def test_where_python_runs_the_receptors_the_default_is_smaller_and_says_so(
 @pytest.mark.parametrize(
     ("asked", "capabilities", "build"),
     [
-        (Asked(), ["native-kernels", "populations"], "population"),
-        (Asked(build="loop"), ["native-kernels", "populations"], "loop"),
-        (Asked(receptor="python"), ["native-kernels", "populations"], "loop"),
+        (Asked(), ["native-kernels", "population-kernels"], "population"),
+        (Asked(build="loop"), ["native-kernels", "population-kernels"], "loop"),
+        (Asked(receptor="python"), ["native-kernels", "population-kernels"], "loop"),
         (Asked(), ["native-kernels"], "loop"),
         (Asked(receptor="kernel", build="population"), ["kernels"], "population"),
+        (Asked(receptor="kernel"), ["kernels", "population-kernels"], "loop"),
     ],
 )
 def test_circuits_are_a_population_where_the_provider_has_arrays(

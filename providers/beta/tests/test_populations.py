@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import threading
 import time
 import weakref
@@ -217,6 +218,35 @@ def test_fault_of_a_member_names_it(cortex: Any) -> None:
             assert str(subjects[1].enclosure.name) == "cells"
     finally:
         cortex.on_fault(None)
+
+
+def test_faults_of_pipes_that_are_gone_are_told(cortex: Any) -> None:
+    """The memory of their pipes must not have been given back to the system before."""
+    subjects: list[Any] = []
+    cortex.on_fault(lambda subject, error: subjects.append(subject))
+    before = settled(cortex)
+    switch_s = sys.getswitchinterval()
+    try:
+        sys.setswitchinterval(10.0)  # the thread that tells faults gets no turn before
+        population = cortex.circuits(3000)
+        pipes = population.pipes("probes", fails)
+        filler = cortex.circuits(100_000)
+        for part in range(0, 3000, 100):
+            pipes.emit(5, where=range(part, part + 100))
+        end_s = time.monotonic() + 0.1
+        while time.monotonic() < end_s:
+            pass
+        filler.close()
+        population.close()
+        del pipes, population, filler
+        sys.setswitchinterval(switch_s)
+        until(lambda: len(subjects) == 3000)
+    finally:
+        sys.setswitchinterval(switch_s)
+        cortex.on_fault(None)
+
+    assert {str(subject.name) for subject in subjects} == {"probes"}
+    until(lambda: held(cortex) == before)
 
 
 # -- emitting

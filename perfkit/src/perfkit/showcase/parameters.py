@@ -140,7 +140,7 @@ def build_of(asked: Asked, provider: Provider, receptor: str) -> str:
     """
     if asked.build == "population" and receptor != "kernel":
         raise Refusal("--build population: it is for kernels, and what receives is Python; use --build loop")
-    has_arrays = receptor == "kernel" and "populations" in provider.capabilities
+    has_arrays = receptor == "kernel" and {"native-kernels", "population-kernels"} <= provider.capabilities
     return asked.build or ("population" if has_arrays else "loop")
 
 

@@ -173,7 +173,9 @@ class Population(BasePopulation):
 
     def _end(self) -> None:
         cortex = self._cortex
-        cortex.check(lib.alpha_population_close(self._native))
+        result = lib.alpha_population_close(self._native)
+        if result != lib.ALPHA_FORKED:  # there nothing runs, and closing never raises (RES-02)
+            cortex.check(result)
         with cortex.lock:
             alive = list(self._members.values())
         for member in alive:

@@ -220,7 +220,7 @@ class AlphaProvider(Provider):
 
     name = "alpha"
     version = VERSION
-    capabilities = frozenset({"kernels", "native-kernels", "parallel", "populations"})
+    capabilities = frozenset({"kernels", "native-kernels", "parallel", "population-kernels"})
 
     def facts(self) -> Mapping[str, str]:
         return {

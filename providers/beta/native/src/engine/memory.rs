@@ -743,7 +743,7 @@ pub(crate) fn has_empty_slabs() -> bool {
     EMPTY_SLABS.load(Ordering::Relaxed) > KEPT_EMPTY
 }
 
-/// Gives empty slabs back; only while nothing runs.
+/// Gives empty slabs back; only while nothing runs, and no fault waits whose pipe will be looked at.
 pub(crate) fn trim() {
     let mut shared = locked(&SHARED);
     let mut node = std::mem::replace(&mut shared.nodes, null_mut());

@@ -6,6 +6,7 @@
 
 use std::ffi::c_void;
 use std::ptr::null_mut;
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 use super::circuit::{
@@ -102,19 +103,6 @@ impl Population {
     pub fn circuit(&self, index: usize) -> *mut Circuit {
         debug_assert!(index < self.count);
         self.slabs[index / CIRCUITS_OF_SLAB].wrapping_add(index % CIRCUITS_OF_SLAB)
-    }
-
-    /// The index of a circuit, if it is a member.
-    #[must_use]
-    pub fn place(&self, circuit: *mut Circuit) -> Option<usize> {
-        let bytes = CIRCUITS_OF_SLAB * size_of::<Circuit>();
-        let slab = self
-            .slabs
-            .iter()
-            .position(|first| (circuit as usize).wrapping_sub(*first as usize) < bytes)?;
-        let within = (circuit as usize - self.slabs[slab] as usize) / size_of::<Circuit>();
-        let index = slab * CIRCUITS_OF_SLAB + within;
-        (index < self.count).then_some(index)
     }
 
     /// The end of each member, behind all that it has accepted. `Memory`: some are still open.
@@ -234,6 +222,22 @@ pub enum Values<'a> {
 pub struct Pipes {
     region: *mut Region,
     count: usize,
+    /// Made when the index of a handle is first asked for.
+    runs: OnceLock<Vec<Run>>,
+}
+
+/// Pipes that stand one behind the other, as their indices do.
+#[derive(Debug)]
+struct Run {
+    address: usize,
+    index: usize,
+}
+
+/// Bytes from one pipe of a run to the next.
+const PIPE: usize = size_of::<Pipe>() + 16;
+
+fn address_of(handle: u64) -> usize {
+    super::circuit::pipe_of(handle) as usize
 }
 
 // SAFETY: as `Population`.
@@ -249,7 +253,11 @@ impl Pipes {
         if region.is_null() {
             return None;
         }
-        let mut made = Self { region, count: 0 };
+        let mut made = Self {
+            region,
+            count: 0,
+            runs: OnceLock::new(),
+        };
         let mut batch = [null_mut(); PIPES_BATCH];
         while made.count < population.count {
             let wanted = (population.count - made.count).min(PIPES_BATCH);
@@ -305,17 +313,29 @@ impl Pipes {
         unsafe { (*self.region).handles().add(index).read() }
     }
 
-    /// The index of a handle, if it is one of these.
+    /// The index of a handle, if it is one of these. Looks at no pipe, since the handle may be one of long ago.
     #[must_use]
-    pub fn place(&self, population: &Population, handle: u64) -> Option<usize> {
-        if !super::circuit::is_handle(handle) {
-            return None;
+    pub fn place(&self, handle: u64) -> Option<usize> {
+        let runs = self.runs.get_or_init(|| self.find_runs());
+        let address = address_of(handle);
+        let after = runs.partition_point(|run| run.address <= address);
+        let run = runs.get(after.checked_sub(1)?)?;
+        let index = run.index + (address - run.address) / PIPE;
+        (index < self.count && self.handle(index) == handle).then_some(index)
+    }
+
+    fn find_runs(&self) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        let mut next = 0;
+        for index in 0..self.count {
+            let address = address_of(self.handle(index));
+            if index == 0 || address != next {
+                runs.push(Run { address, index });
+            }
+            next = address + PIPE;
         }
-        // SAFETY: what was a handle once can be looked at.
-        let circuit = unsafe { (*super::circuit::pipe_of(handle)).circuit.load(Ordering::Relaxed) };
-        population
-            .place(circuit)
-            .filter(|index| *index < self.count && self.handle(*index) == handle)
+        runs.sort_unstable_by_key(|run| run.address);
+        runs
     }
 
     /// Gives each value its place, in order, as a loop would; closed members drop. Returns how many were done: all,

@@ -382,7 +382,7 @@ unsafe extern "C-unwind" fn place(object: Object, handle: Object) -> Object {
         if !ffi::PyErr_Occurred().is_null() {
             return null_mut();
         }
-        match (*(*pipes).native).place(native((*pipes).population), handle) {
+        match (*(*pipes).native).place(handle) {
             Some(index) => ffi::PyLong_FromSize_t(index),
             None => none(),
         }
