@@ -332,7 +332,7 @@ uint64_t alpha_pipe_over(uint64_t circuit, uint64_t kernel, int64_t name, void *
     if (pipe == NULL) {
         return 0;
     }
-    pipe->state = state;
+    pipe_set_state(pipe, state);
     return pipe_publish(pipe, circuit, kernel, name);
 }
 

@@ -118,6 +118,15 @@ struct pipe {
     uint16_t units;            /* of 16 bytes, its pool; 0: its state is on the C heap; or IN_REGION */
 };
 
+/* The state is written while others may look where it is, in order to fetch it, by a handle that has become stale. */
+static inline void pipe_set_state(struct pipe *pipe, void *state) {
+    __atomic_store_n(&pipe->state, state, __ATOMIC_RELAXED);
+}
+
+static inline void pipe_prefetch(struct pipe *pipe) {
+    __builtin_prefetch(__atomic_load_n(&pipe->state, __ATOMIC_RELAXED));
+}
+
 enum { IN_REGION = 0xffff /* the pipe is followed by a `struct region *`, where its state is */ };
 
 #define HANDLE_BITS 48

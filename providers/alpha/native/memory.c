@@ -153,7 +153,7 @@ static void list_empty(struct pool *pool, struct slab *slab) {
 static void release_one(uint16_t index, void *object) {
     struct pool *pool = &pools[index];
     struct slab *slab = (struct slab *)((uintptr_t)object & ~(uintptr_t)(SLAB_BYTES - 1));
-    *link_of(index, object) = slab->free;
+    __atomic_store_n(link_of(index, object), slab->free, __ATOMIC_RELAXED); /* see pipe_set_state */
     slab->free = object;
     slab->used--;
     pool->used--;
@@ -281,7 +281,7 @@ struct pipe *pipe_allocate(size_t size, bool inline_state) {
         return NULL;
     }
     pipe->units = units;
-    pipe->state = pipe + 1;
+    pipe_set_state(pipe, pipe + 1);
     if (inline_state && size > INLINE_STATE) {
         char *memory = calloc(1, sizeof(uint64_t) + size);
         if (memory == NULL) {
@@ -290,7 +290,7 @@ struct pipe *pipe_allocate(size_t size, bool inline_state) {
         }
         /* Its size stands in front of it, for the account. */
         memcpy(memory, &size, sizeof size);
-        pipe->state = memory + sizeof(uint64_t);
+        pipe_set_state(pipe, memory + sizeof(uint64_t));
         pipe->units = 0;
         memory_account((int64_t)size);
     }

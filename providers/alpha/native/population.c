@@ -354,7 +354,7 @@ uint64_t alpha_pipes_new(uint64_t address, uint64_t kernel, int64_t name, const 
     for (size_t index = 0; index < count; index++) {
         struct pipe *pipe = row_at(&region->rows, index);
         char *row = region->states + index * size;
-        pipe->state = row;
+        pipe_set_state(pipe, row);
         pipe->units = IN_REGION;
         *region_of(pipe) = region;
         memcpy(row, state, size);

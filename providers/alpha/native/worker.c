@@ -96,7 +96,7 @@ void route(struct worker *worker, struct circuit *circuit) {
             kept->bits = bits;
             kept++;
         } else {
-            __builtin_prefetch(pipe + 1); /* its state, if inline */
+            pipe_prefetch(pipe);
             if (unlikely(circuit_admit(worker, target, handle, bits, false) == ADMITTED_MEMORY)) {
                 event_fault(target, pipe, handle, SUBSTRATES_FAULT_MEMORY);
             }
