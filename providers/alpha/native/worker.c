@@ -128,7 +128,7 @@ static __attribute__((noinline)) struct pipe *follow(struct worker *worker, uint
     if (unlikely(!pipe_is(pipe, handle))) {
         return NULL;
     }
-    __builtin_prefetch(pipe + 1); /* its state, if inline */
+    pipe_prefetch(pipe);
     struct circuit *circuit = worker->circuit;
     struct circuit *target = load_relaxed(&pipe->circuit);
     if (target == circuit || circuit->pending != NULL || load_relaxed(&circuit->ingress) != BUSY ||
