@@ -451,3 +451,13 @@ def test_empty_populations_and_lanes(make: Callable[[int], Population], lane: An
 
     assert not received
     assert len(pipes.handles) == len(counted.state["count"]) == 0
+
+
+def test_the_engines_part_goes_behind_all_finalizers_of_the_same_garbage(cortex: substrates.Cortex) -> None:
+    with cortex.circuits(3) as population:
+        pipes: Any = population.pipes(total.bind())
+        members: Any = population
+
+        # What the collector does not know it cannot finalize among the others, where they may still need it.
+        assert not gc.is_tracked(members._owner)
+        assert not gc.is_tracked(pipes._owner)

@@ -109,7 +109,7 @@ class Population(BasePopulation):
     """A population of the alpha engine.
 
     The engine's part goes with the last object that may use it: `_owner`, which members and pipes hold by
-    their population, goes behind all finalizers when the garbage collector finds them together.
+    their population.
 
     Attributes:
         _native: the engine's part.
@@ -134,7 +134,7 @@ class Population(BasePopulation):
         if not native:
             cortex.check_process()
             cortex.check(lib.ALPHA_MEMORY)
-        self._owner = ffi.gc(ffi.cast("void *", native), lib.alpha_population_drop)
+        self._owner = _owner(native, lib.alpha_population_drop)
         self._native = native
         cortex.sizes[native] = size
         self._closing = False
@@ -230,9 +230,8 @@ class MemberPipes(Pipes):
         if not native:
             cortex.check_process()
             cortex.check(lib.ALPHA_MEMORY)
-        pointer = ffi.cast("void *", native)
-        self._owner = ffi.gc(pointer, lib.alpha_pipes_drop)
-        memory = ffi.gc(pointer, lib.alpha_pipes_free)
+        self._owner = _owner(native, lib.alpha_pipes_drop)
+        memory = ffi.gc(ffi.cast("void *", native), lib.alpha_pipes_free)
         self._native = native
         self._alive: WeakValueDictionary[int, MemberPipe] = WeakValueDictionary()
         self._array: Any = _array(
@@ -373,5 +372,17 @@ def _array(address: Any, kind: Any, count: int, memory: Any) -> Any:
     kind = np.dtype(kind)
     if kind.itemsize == 0 or count == 0:
         return np.zeros(count, kind)
-    block = _Block(int(ffi.cast("uintptr_t", address)), count * kind.itemsize, memory)
+    place = address if isinstance(address, int) else int(ffi.cast("uintptr_t", address))
+    block = _Block(place, count * kind.itemsize, memory)
     return np.asarray(block).view(kind)
+
+
+def _owner(native: int, drop: Any) -> Any:
+    """Return an object with which the engine's part at `native` goes: `drop` is called then.
+
+    It goes when what holds it is cleared, behind the finalizers of all that the garbage collector finds with
+    it, which may still use the engine's part. An object of `ffi.gc` would be finalized among them, in any order.
+    A plain array keeps it from that: the collector does not know arrays, so to it what they hold is held from
+    outside.
+    """
+    return _array(native, "u1", 1, ffi.gc(ffi.cast("void *", native), drop))

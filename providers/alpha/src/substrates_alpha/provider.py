@@ -7,6 +7,7 @@ import sys
 import threading
 import weakref
 from collections.abc import Mapping
+from importlib.util import find_spec
 from time import monotonic
 from typing import Any
 
@@ -15,6 +16,8 @@ from substrates import Clock
 from substrates.kernel import Kernel
 from substrates.spi import Provider
 from substrates_base import Cortex, Name, Subject, Workers, usable_cores
+from substrates_base.populations import LoopPopulation
+from substrates_base.populations import Population as BasePopulation
 
 from ._engine import ffi, lib
 from .circuits import Circuit
@@ -201,7 +204,9 @@ class AlphaCortex(Cortex):
         error = MemoryError("no memory for another emission") if kernel is None else kernel.fault(event.code)
         self.faults.report_of(pipe, error, event.count)
 
-    def _new_population(self, name: Name, size: int, clock: Clock | None) -> Population:
+    def _new_population(self, name: Name, size: int, clock: Clock | None) -> BasePopulation:
+        if find_spec("numpy") is None:  # without arrays there is little that the engine could do better
+            return LoopPopulation(self, name, size, clock)
         return Population(self, name, size, clock)
 
     def _stop(self) -> None:
