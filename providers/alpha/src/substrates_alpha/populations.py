@@ -381,8 +381,8 @@ def _owner(native: int, drop: Any) -> Any:
     """Return an object with which the engine's part at `native` goes: `drop` is called then.
 
     It goes when what holds it is cleared, behind the finalizers of all that the garbage collector finds with
-    it, which may still use the engine's part. An object of `ffi.gc` would be finalized among them, in any order.
-    A plain array keeps it from that: the collector does not know arrays, so to it what they hold is held from
-    outside.
+    it, which may still use the engine's part. An object of `ffi.gc` would be finalized among them, in any
+    order. A plain array keeps it from that: the collector does not know arrays, so to it what they hold is
+    held from outside.
     """
     return _array(native, "u1", 1, ffi.gc(ffi.cast("void *", native), drop))
