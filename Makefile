@@ -76,6 +76,10 @@ costs: sync ## cost of recipes, of dispatch in conduits and of names: measured a
 cycles: sync ## a million circuits made, run, closed and dropped, again and again: what they cost and leave
 	$(RUN) python perfkit/benchmarks/cycles.py
 
+.PHONY: populations
+populations: sync ## a million circuits as arrays: build, emission, wait, memory: measured against their bounds
+	$(RUN) python perfkit/benchmarks/populations.py
+
 .PHONY: check
 check: lint test tck ## everything: format, lint, types, import contracts, tests, TCK
 
