@@ -335,7 +335,7 @@ BARE = _provider("bare")
 
 
 def _plan(*providers: spi.Provider, **options: Any) -> Plan:
-    names = ("circuits", "burst", "tokens", "minutes", "rounds", "receptor")
+    names = ("circuits", "burst", "tokens", "minutes", "rounds", "receptor", "build")
     defaults = dict.fromkeys(names) | {"warmup": 1, "floor": True, "stall": 60.0}
     return WORKLOADS["showcase"].plan(defaults | options, providers)
 
@@ -352,7 +352,8 @@ def test_native_providers_run_the_full_size() -> None:
 
     assert plan.announcement is None
     assert " ".join(plan.arguments) == (
-        "--circuits 1000000 --burst 32000 --tokens 4 --rounds 3 --warmup 1 --receptor kernel --stall 60.0"
+        "--circuits 1000000 --burst 32000 --tokens 4 --rounds 3 --warmup 1"
+        " --receptor kernel --build loop --stall 60.0"
     )
     assert "kernel receptors, 1 warm-up round, then 3 rounds" in plan.description
 
@@ -387,7 +388,8 @@ def test_what_is_asked_for_is_not_scaled() -> None:
 
     assert plan.announcement is None
     assert " ".join(plan.arguments) == (
-        "--circuits 50000 --burst 7 --tokens 4 --minutes 0.5 --warmup 1 --receptor python --stall 60.0"
+        "--circuits 50000 --burst 7 --tokens 4 --minutes 0.5 --warmup 1"
+        " --receptor python --build loop --stall 60.0"
         " --no-floor"
     )
 

@@ -44,7 +44,7 @@ def test_run_from_any_folder_prints_areas_and_counts(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     assert any(line.split()[:1] == ["CIRCUIT-ORDER"] for line in lines)
-    assert any(line.startswith("reference: 5 of 5 passed") for line in lines), done.stdout
+    assert any(line.startswith("reference: 10 of 10 passed") for line in lines), done.stdout
 
 
 def test_run_writes_junit_and_json(tmp_path: Path) -> None:
@@ -55,10 +55,12 @@ def test_run_writes_junit_and_json(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     suites = ET.parse(tmp_path / "j.xml").getroot().findall("testsuite")
     assert [(suite.get("name"), suite.get("tests")) for suite in suites] == [
-        ("substrates-tck.reference", "5")
+        ("substrates-tck.reference", "10")
     ]
     report = json.loads((tmp_path / "r.json").read_text())
-    assert [(run["provider"], run["ok"], run["passed"]) for run in report["runs"]] == [("reference", True, 5)]
+    assert [(run["provider"], run["ok"], run["passed"]) for run in report["runs"]] == [
+        ("reference", True, 10)
+    ]
     assert all(test["rules"] and test["outcome"] == "passed" for test in report["runs"][0]["tests"])
 
 
@@ -157,7 +159,7 @@ def test_run_writes_a_certificate(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     text = (tmp_path / "c.md").read_text()
     assert "no certificate: a part of the kit ran" in text
-    assert "| passed | 5 of 5 |" in text
+    assert "| passed | 10 of 10 |" in text
 
 
 def test_known_failures_are_strict(tmp_path: Path) -> None:
@@ -228,7 +230,7 @@ def test_pytest_runs_the_kit_from_any_folder(tmp_path: Path) -> None:
     )
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "5 passed" in done.stdout
+    assert "10 passed" in done.stdout
 
 
 def test_pytest_refuses_an_unknown_provider(tmp_path: Path) -> None:
@@ -266,7 +268,7 @@ def test_a_failure_names_the_provider_and_the_condition(tmp_path: Path) -> None:
     )
 
     assert done.returncode == 1
-    assert "test_several_callers_wait_at_once[toy-forgets-barrier]" in done.stdout
+    assert "test_several_callers_wait_at_once[toy-forgets-barrier-alone]" in done.stdout
     assert "not within 1 s: wait of" in done.stdout
 
 
