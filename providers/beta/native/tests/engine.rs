@@ -474,7 +474,7 @@ fn a_fault_code_is_reported_and_the_circuit_goes_on() {
     while faults() - before < 3 {
         assert!(began.elapsed() < PATIENCE, "there is no fault");
     }
-    let fault = take_fault().unwrap();
+    let fault = take_fault(|_| ()).unwrap();
     assert_eq!((fault.pipe, fault.code, fault.count), (made.pipe, 5, 1));
 }
 
