@@ -400,7 +400,7 @@ int alpha_pipes_emit(uint64_t address, const uint64_t *values, int single, const
     for (; at < count; at++) {
         if (at + AHEAD < count) {
             size_t ahead = where == NULL ? at + AHEAD : (size_t)where[at + AHEAD];
-            __builtin_prefetch(row_at(circuits, ahead < circuits->count ? ahead : 0), 1);
+            fetch_to_write(row_at(circuits, ahead < circuits->count ? ahead : 0));
         }
         size_t index = where == NULL ? at : (size_t)where[at];
         if (unlikely(index >= circuits->count)) {
