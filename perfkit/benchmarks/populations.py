@@ -24,10 +24,15 @@ import numpy as np
 import substrates
 from perfkit import environment
 from perfkit.evidence import Evidence
-from perfkit.machine import usable_cores
+from perfkit.machine import resident_bytes
+from perfkit.rounds import fact
+from perfkit.showcase import Asked, Parameters, resolve
+from perfkit.showcase.population import ArrayPopulation, KernelPopulation
+from perfkit.showcase.population import Population as Crew
+from perfkit.showcase.race import await_tokens
 from perfkit.showcase.relay import relay
 from perfkit.tables import table
-from substrates import Circuit, Cortex, Pipe, Population, spi
+from substrates import Cortex, Population, spi
 
 CIRCUITS = 1_000_000
 TURNS = 7
@@ -48,15 +53,16 @@ BOUNDS = {
 """The last two: population beside circuits made one by one; what differs by less is the machine's mood."""
 
 
-def resident_bytes() -> int:
-    """Return this process's resident memory."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * 4096
+def held_bytes(cortex: Cortex) -> tuple[int, int]:
+    """Return the resident memory of this process, and what the engine says it has mapped.
 
-
-def engine_bytes(cortex: Cortex) -> int:
-    """Return what the engine says it has mapped."""
-    return int(cortex.facts()["engine_bytes"])
+    Raises:
+        ValueError: one of them is not known.
+    """
+    resident, engine = resident_bytes(), fact(cortex, "engine_bytes")
+    if resident is None or engine is None:
+        raise ValueError("memory that nobody tells")
+    return resident, engine
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:
@@ -86,12 +92,13 @@ def turn(cortex: Cortex, circuits: int) -> dict[str, float]:
         ValueError: a count is wrong.
     """
     gc.collect()
-    resident, engine = resident_bytes(), engine_bytes(cortex)
+    resident, engine = held_bytes(cortex)
     build_s, (population, pipes) = timed(lambda: build(cortex, circuits, 0))
+    built_resident, built_engine = held_bytes(cortex)
     figures = {
         "build_s": build_s,
-        "bytes_per_circuit": (resident_bytes() - resident) / circuits,
-        "engine_bytes_per_circuit": (engine_bytes(cortex) - engine) / circuits,
+        "bytes_per_circuit": (built_resident - resident) / circuits,
+        "engine_bytes_per_circuit": (built_engine - engine) / circuits,
     }
     column = pipes.state["count"]
     require(column.ctypes.data == pipes.state["count"].ctypes.data, "another address of the same column")
@@ -133,134 +140,46 @@ def require(holds: bool, otherwise: str) -> None:
 
 
 class Race:
-    """The showcase's relays, in chains; one per token."""
+    """The showcase's race."""
 
-    def __init__(self, cortex: Cortex, circuits: int, burst: int) -> None:
-        self.circuits = circuits
-        self.burst = burst
-        self.rounds = 0
-        self.chains = usable_cores()
-        self.firsts = [circuits * chain // self.chains for chain in range(self.chains)]
-        self.finish = cortex.circuit()
-        self.arrived = 0
-        self.end = self.finish.pipe(self._arrive, lane=substrates.kernel.int64)
-
-    def _arrive(self, _: int) -> None:
-        self.arrived += 1
+    def __init__(self, crew: type[Crew], cortex: Cortex, parameters: Parameters) -> None:
+        self.burst = parameters.burst
+        self.crew = crew(cortex, parameters)
+        self.crew.build(lambda _done, _of: None)
+        self.counted = 0
 
     def run(self) -> float:
         """Return the seconds of a round, every count of which is verified."""
-        self.rounds += 1
-        wanted = self.rounds * self.chains
         start = time.perf_counter()
-        for first in self.firsts:
-            self.pipe(first).emit(self.burst - 1)
-        while self.arrived < wanted:
-            time.sleep(0.0005)
-            require(time.perf_counter() - start < TIMEOUT_S, "a token that does not come through")
+        self.crew.start()
+        await_tokens(self.crew, self.burst, self.counted, TIMEOUT_S, lambda _share: None)
         seconds = time.perf_counter() - start
-        self.settle()
-        require(self.all_have(self.rounds * self.burst), "a relay with another count")
+        self.crew.settle(TIMEOUT_S)
+        self.counted += self.burst
+        require(not self.crew.unequal(self.counted), "a relay with another count")
         return seconds
 
-    def pipe(self, place: int) -> Pipe[int]:
-        """Return the pipe to a relay."""
-        raise NotImplementedError
 
-    def settle(self) -> None:
-        """Wait for those that the tokens have come through last."""
-        raise NotImplementedError
-
-    def all_have(self, count: int) -> bool:
-        """Tell whether all relays have counted so far."""
-        raise NotImplementedError
-
-    def close(self) -> None:
-        """Close the circuits."""
-        self.finish.close()
-
-
-class PopulationRace(Race):
-    """Relays of a population."""
-
-    def __init__(self, cortex: Cortex, circuits: int, burst: int) -> None:
-        super().__init__(cortex, circuits, burst)
-        self.population, self.pipes = build(cortex, circuits, burst - 1)
-        for first in [*self.firsts[1:], circuits]:
-            self.pipes[first - 1].state.onward = self.end
-
-    def pipe(self, place: int) -> Pipe[int]:
-        pipe: Pipe[int] = self.pipes[place]
-        return pipe
-
-    def settle(self) -> None:
-        self.population.wait(TIMEOUT_S)
-
-    def all_have(self, count: int) -> bool:
-        return bool(np.all(self.pipes.state["count"] == count))
-
-    def close(self) -> None:
-        self.population.close()
-        super().close()
-
-
-class LoopRace(Race):
-    """Relays of circuits made one by one, as `perfkit showcase` makes them."""
-
-    def __init__(self, cortex: Cortex, circuits: int, burst: int) -> None:
-        super().__init__(cortex, circuits, burst)
-        self.made: list[Circuit] = []
-        self.pipes: list[Pipe[int]] = []
-        lasts = {first - 1 for first in self.firsts} | {circuits - 1}
-        gc.disable()
-        try:
-            onward = self.end
-            for place in range(circuits - 1, -1, -1):
-                circuit = cortex.circuit()
-                onward = circuit.pipe(
-                    relay.bind(burst=burst - 1, onward=self.end if place in lasts else onward)
-                )
-                self.made.append(circuit)
-                self.pipes.append(onward)
-        finally:
-            gc.enable()
-        self.made.reverse()
-        self.pipes.reverse()
-
-    def pipe(self, place: int) -> Pipe[int]:
-        return self.pipes[place]
-
-    def settle(self) -> None:
-        for last in [*self.firsts[1:], self.circuits]:
-            for circuit in self.made[max(0, last - 1000) : last]:
-                circuit.wait(TIMEOUT_S)
-
-    def all_have(self, count: int) -> bool:
-        return all(pipe.state.count == count for pipe in self.pipes)
-
-    def close(self) -> None:
-        for circuit in self.made:
-            circuit.close()
-        super().close()
-
-
-def races(cortex: Cortex, circuits: int, burst: int, count: int) -> dict[str, float]:
+def races(name: str, circuits: int, burst: int, count: int) -> dict[str, float]:
     """Return nanoseconds per delivery on a population and on circuits made one by one, and their ratio."""
-    pair: dict[str, Race] = {
-        "population": PopulationRace(cortex, circuits, burst),
-        "loop": LoopRace(cortex, circuits, burst),
+    cortex = substrates.cortex(name)
+    asked = Asked(circuits=circuits, burst=burst, rounds=count, receptor="kernel", floor=False)
+    parameters = resolve(asked, spi.load(name))
+    pair = {
+        "population": Race(ArrayPopulation, cortex, parameters),
+        "loop": Race(KernelPopulation, cortex, parameters),
     }
-    samples: dict[str, list[float]] = {name: [] for name in pair}
+    samples: dict[str, list[float]] = {made: [] for made in pair}
     for race in pair.values():
         race.run()  # to warm up
     for number in range(count):
-        for name in pair if number % 2 == 0 else reversed(pair):
-            samples[name].append(pair[name].run() * 1e9 / (circuits * burst))
+        for made in pair if number % 2 == 0 else reversed(pair):
+            samples[made].append(pair[made].run() * 1e9 / parameters.deliveries)
     for race in pair.values():
-        race.close()
+        race.crew.close()
     both = zip(samples["population"], samples["loop"], strict=True)
     ratio = median(population / loop for population, loop in both)
-    return {name: median(sample) for name, sample in samples.items()} | {"ratio": ratio}
+    return {made: median(sample) for made, sample in samples.items()} | {"ratio": ratio}
 
 
 @click.command()
@@ -286,7 +205,7 @@ def main(
         own: dict[str, float] = {what: median(sample[what] for sample in samples) for what in samples[0]}
         if rounds:
             # The kernel's time hides the engine's in long bursts; one delivery per visit shows a visit.
-            delivery, visit = races(cortex, circuits, burst, rounds), races(cortex, circuits, 1, rounds)
+            delivery, visit = races(name, circuits, burst, rounds), races(name, circuits, 1, rounds)
             for what, race in (("delivery", delivery), ("visit", visit)):
                 own |= {f"{what}_ns": race["population"], f"{what}_loop_ns": race["loop"]}
                 own[f"{what}_ratio"] = race["ratio"]
