@@ -25,7 +25,7 @@ from ..errors import ConfigurationError
 from ..pipe import Pipe as AnyPipe
 from .lane import Lane, shown, wrap_int64
 
-__all__ = ["SELF", "Field", "Float64Pipe", "Layout", "Links", "Pipe", "State"]
+__all__ = ["CELL", "SELF", "Field", "Float64Pipe", "Layout", "Links", "Pipe", "State"]
 
 CELL: Final = 8
 """Bytes of one field: every field is one 64-bit cell."""

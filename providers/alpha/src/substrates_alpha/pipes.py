@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import substrates
 from substrates.kernel import SELF, Binding, Field, Kernel, Lane
+from substrates.kernel.state import CELL
 from substrates_base import Name, Pipe, Subject, checked_target
 
 from ._engine import ffi, lib
@@ -35,8 +36,6 @@ _new: Any = object.__new__
 _BITS = 2**64
 MASK = _BITS - 1
 """Takes the bits of a cell, signed in C, to a handle."""
-CELL = 8
-"""Bytes of a state's field."""
 BATCH = 256
 """Values that one call takes into the engine."""
 SLICE_NS = 2_000_000

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import struct
-from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from substrates import Clock
-from substrates.kernel import SELF, Binding, Field, Lane
-from substrates_base import Name, Pipe, checked_target
+from substrates.kernel import Binding, Lane
+from substrates_base import Name
 from substrates_base.currents import Current
-from substrates_base.memberpipes import Pipes
+from substrates_base.memberpipes import ArrayPipes
+from substrates_base.memberpipes import MemberPipe as BaseMemberPipe
 from substrates_base.members import numpy_arrays
 from substrates_base.populations import Membership
 from substrates_base.populations import Population as BasePopulation
@@ -21,7 +20,7 @@ from substrates_base.times import Time
 
 from ._engine import ffi, lib
 from .circuits import Circuit
-from .pipes import CELL, MASK, NATIVE_KINDS, Float64KernelPipe, Int64KernelPipe, KernelPipe
+from .pipes import NATIVE_KINDS, Float64KernelPipe, Int64KernelPipe, KernelPipe
 
 if TYPE_CHECKING:
     from .provider import AlphaCortex
@@ -191,7 +190,7 @@ class Population(BasePopulation):
                     cortex.subjects.pop(handle, None)
 
 
-class MemberPipes(Pipes):
+class MemberPipes(ArrayPipes):
     """Pipes of a kernel, one per member, with their states in one block of the engine's memory.
 
     Attributes:
@@ -211,21 +210,12 @@ class MemberPipes(Pipes):
         super().__init__(population, name, kernel, kernel.lane)
         self._native = 0
         address = cortex.addresses.get(kernel) or cortex.know(kernel)
-        own: list[int] = []
-        cells = bytearray(binding.memory)
-        for field, linked in binding.links:
-            if linked is SELF:
-                own.append(field.index)
-                continue
-            if type(linked) not in NATIVE_KINDS or linked._circuit._cortex is not cortex:
-                cortex.own_pipe(linked, "pipes", population.subject)
-            struct.pack_into("=Q", cells, field.index * CELL, linked._handle)
-            self._kept[field.name] = [linked]
+        state, own = self._initial(binding)
         size = len(population)
         require_room(size * (PIPE_BYTES + layout.size), f"pipes to {size} members")
         number = lib.ALPHA_SAME_NAME if name is None else cortex.number(name)
         native: int = lib.alpha_pipes_new(
-            population._native, address, number, bytes(cells), layout.size, own, len(own)
+            population._native, address, number, state, layout.size, own, len(own)
         )
         if not native:
             cortex.check_process()
@@ -254,9 +244,6 @@ class MemberPipes(Pipes):
             with self._population._cortex.lock:
                 pipe = self._alive.setdefault(index, made)
         return pipe
-
-    def _place(self, pipe: object) -> int | None:
-        return pipe._index if isinstance(pipe, MemberPipe) and pipe._pipes is self else None
 
     def _emit(self, values: Any, where: Any) -> None:
         cortex = self._population._cortex
@@ -289,17 +276,9 @@ class MemberPipes(Pipes):
     def _numbers(self) -> Any:
         return self._handles
 
-    def _linked(self, handle: int) -> Pipe | None:
-        """Return the pipe of a handle in a state, which is one of these or what a column was assigned."""
-        for kept in (self, *chain.from_iterable(self._kept.values())):
-            if isinstance(kept, MemberPipes):
-                index = lib.alpha_pipes_index(kept._native, handle)
-                if index >= 0:
-                    return kept._pipe(index)
-            elif kept._handle == handle:
-                pipe: Pipe = kept
-                return pipe
-        return None
+    def _index_of(self, handle: int) -> int | None:
+        index: int = lib.alpha_pipes_index(self._native, handle)
+        return None if index < 0 else index
 
     def __del__(self) -> None:
         native = getattr(self, "_native", 0)  # none if an interrupt came before it was made
@@ -314,22 +293,13 @@ class MemberPipes(Pipes):
                 cortex.subjects.pop(handle, None)
 
 
-class MemberPipe(KernelPipe):
+class MemberPipe(BaseMemberPipe, KernelPipe):
     """A pipe of `MemberPipes`, which has the engine's part."""
 
     __slots__ = ()
 
     _pipes: MemberPipes
     _index: int
-
-    def _link(self, field: Field, target: Any) -> None:
-        own = None if target is None else checked_target(self, field, target, "pipe")
-        pipes = self._pipes
-        pipes._assign(field, pipes._cells()[field.name], self._index, own)
-
-    def _linked(self, field: Field) -> Pipe | None:
-        handle = self._cells()[field.index] & MASK
-        return self._pipes._linked(handle) if handle else None
 
     def __del__(self) -> None:
         """Nothing: the pipes have the engine's part."""

@@ -1,7 +1,8 @@
-"""Pipes of populations: what all engines share, and plain loops for engines that have no arrays."""
+"""Pipes of populations: what all engines share, what those with arrays do, and plain loops for the others."""
 
 from __future__ import annotations
 
+import struct
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 import substrates
 from substrates import AbsentValueError
 from substrates.absent import present
-from substrates.kernel import Binding, Field, Kernel, Lane
+from substrates.kernel import SELF, Binding, Field, Kernel, Lane
+from substrates.kernel.state import CELL
 
 from .members import View, at, numpy_arrays
 from .names import Name
-from .pipes import Pipe
+from .pipes import Pipe, checked_target
 
 if TYPE_CHECKING:
     from .circuits import Circuit
     from .populations import Population
 
-__all__ = ["LoopPipes", "Pipes"]
+__all__ = ["ArrayPipes", "LoopPipes", "MemberPipe", "Pipes"]
 
 
 class Pipes(substrates.Pipes[Any]):
@@ -120,11 +122,35 @@ class Pipes(substrates.Pipes[Any]):
         """
         whole = key is Ellipsis or (isinstance(key, slice) and key == slice(None))
         cells[key] = 0 if targets is None else targets._cell if isinstance(targets, Pipe) else targets
-        kept = [] if whole else self._kept.get(field.name, [])
-        held = targets if targets is None else getattr(targets, "_pipes", targets)  # of a member's pipe: all
-        if held is not None and held is not self and not any(each is held for each in kept):
+        if whole:
+            self._kept.pop(field.name, None)
+        if targets is not None:
+            self._keep(field, targets)
+
+    def _keep(self, field: Field, target: Any) -> None:
+        """Keep what a pipe field refers to: a pipe; of a member's, or of handles, all that go together."""
+        held = target if isinstance(target, Pipe) and not isinstance(target, MemberPipe) else target._pipes
+        kept = self._kept.setdefault(field.name, [])
+        if held is not self and not any(each is held for each in kept):
             kept.append(held)
-        self._kept[field.name] = kept
+
+    def _pipe_of(self, field: Field, handle: int) -> Pipe | None:
+        """Return the pipe of a handle that a state's field has, None if it is gone."""
+        for kept in (self, *self._kept.get(field.name, ())):
+            if isinstance(kept, Pipe):
+                if kept._cell == handle:
+                    return kept
+                continue
+            index = kept._index_of(handle)
+            if index is not None:
+                pipe: Pipe = kept._pipe(index)
+                return pipe
+        return None
+
+    def _index_of(self, handle: int) -> int | None:
+        """Return the index of a handle, None if it is of none of these."""
+        found = (self._numbers() == handle).nonzero()[0]
+        return int(found[0]) if len(found) else None
 
     def __repr__(self) -> str:
         population = self._population
@@ -162,6 +188,55 @@ class Pipes(substrates.Pipes[Any]):
     @abstractmethod
     def _numbers(self) -> Any:
         """Return what stands for each pipe in a kernel state's memory, always the same array of uint64."""
+
+
+class MemberPipe:
+    """What a pipe of `ArrayPipes` adds to its engine's pipe: it holds them, which have the engine's part."""
+
+    __slots__ = ()
+
+    _pipes: ArrayPipes
+    _index: int
+
+    def _link(self, field: Field, target: Any) -> None:
+        own = None if target is None else checked_target(self, field, target, "pipe")  # type: ignore[arg-type]
+        pipes = self._pipes
+        pipes._assign(field, pipes._cells()[field.name], self._index, own)
+
+    def _linked(self, field: Field) -> Pipe | None:
+        pipes = self._pipes
+        handle = int(pipes._cells()[field.name][self._index])
+        return pipes._pipe_of(field, handle) if handle else None
+
+
+class ArrayPipes(Pipes):
+    """Pipes of an engine that makes them all at once; the object of one is made when somebody asks for it."""
+
+    __slots__ = ()
+
+    def _place(self, pipe: object) -> int | None:
+        return pipe._index if isinstance(pipe, MemberPipe) and pipe._pipes is self else None
+
+    def _initial(self, binding: Binding[Any]) -> tuple[bytes, list[int]]:
+        """Return a state to start from, and the indices of the fields that get the own pipe.
+
+        The pipes in the others are kept.
+
+        Raises:
+            ProviderMismatchFault: a field is bound to a pipe of another provider.
+        """
+        population = self._population
+        state = bytearray(binding.memory)
+        own: list[int] = []
+        for field, linked in binding.links:
+            if linked is SELF:
+                own.append(field.index)
+                continue
+            target = population._cortex.own_pipe(linked, "pipes", population.subject)
+            assert target is not None, "a binding has checked that it is a pipe"
+            struct.pack_into("=Q", state, field.index * CELL, target._cell)
+            self._keep(field, target)
+        return bytes(state), own
 
 
 class LoopPipes(Pipes):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from substrates.kernel import SELF, Binding, Field, Kernel, Lane
+from substrates.kernel.state import CELL
 from substrates_base import Name, Subject, checked_target
 from substrates_base import Pipe as BasePipe
 
@@ -29,8 +30,6 @@ __all__ = [
 ]
 
 _BITS = 2**64
-CELL = 8
-"""Bytes of a state's field."""
 _DISCARD, _FAN_OUT = _engine.kernels()
 
 # Kinds of the native pipe.
@@ -116,7 +115,7 @@ class KernelPipe(Pipe):
         }
         self._targets = tuple(pipes.values()) or None
 
-    def _linked(self, field: Field) -> Pipe | None:
+    def _linked(self, field: Field) -> BasePipe | None:
         handle = self._memory().cast("Q")[field.index]
         if handle == self._handle():
             return self

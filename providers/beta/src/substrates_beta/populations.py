@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from substrates import Clock
-from substrates.kernel import SELF, Binding, Field, Kernel, Lane
-from substrates_base import Name, Subject, checked_target
-from substrates_base.memberpipes import Pipes
+from substrates.kernel import Binding, Kernel, Lane
+from substrates.kernel.state import CELL
+from substrates_base import Name, Subject
+from substrates_base.memberpipes import ArrayPipes
+from substrates_base.memberpipes import MemberPipe as BaseMemberPipe
 from substrates_base.members import numpy_arrays
 from substrates_base.populations import Membership
 from substrates_base.populations import Population as BasePopulation
@@ -24,7 +26,7 @@ from substrates_base.times import Time
 
 from . import _engine
 from .circuits import MOST_NS, Circuit
-from .pipes import CELL, FLOAT64_KERNEL, INT64_KERNEL, KernelPipe, Pipe
+from .pipes import FLOAT64_KERNEL, INT64_KERNEL, KernelPipe
 
 if TYPE_CHECKING:
     from .provider import BetaCortex
@@ -138,7 +140,7 @@ class Population(BasePopulation):
             _linger(native, None, self._size)
 
 
-class MemberPipe(KernelPipe):
+class MemberPipe(BaseMemberPipe, KernelPipe):
     """An object for a member's pipe to a kernel, which in the engine is one of the population's pipes."""
 
     __slots__ = ("_index", "_pipes")
@@ -151,15 +153,6 @@ class MemberPipe(KernelPipe):
         if self._subject is None:
             self._pipes._pinned[self._index] = self
         return super().subject
-
-    def _link(self, field: Field, target: Any) -> None:
-        own = None if target is None else checked_target(self, field, target, "pipe")
-        pipes = self._pipes
-        pipes._assign(field, pipes._cells()[field.name], self._index, own)
-
-    def _linked(self, field: Field) -> Pipe | None:
-        handle = self._memory().cast("Q")[field.index]
-        return None if handle == 0 else self._pipes._pipe_of(field, handle)
 
 
 class Int64MemberPipe(MemberPipe):
@@ -178,7 +171,7 @@ class Float64MemberPipe(MemberPipe):
     lane = Lane.FLOAT64
 
 
-class MemberPipes(Pipes):
+class MemberPipes(ArrayPipes):
     """Pipes to a kernel in the beta engine, one for each member.
 
     Attributes:
@@ -199,15 +192,7 @@ class MemberPipes(Pipes):
         size = kernel.state_type.layout.size
         members = len(population)
         require_room(members * (PIPE_BYTES + size), f"pipes of {members} circuits")
-        state = bytearray(binding.memory)
-        own = []
-        for field, linked in binding.links:
-            if linked is SELF:
-                own.append(field.index)
-                continue
-            target: Any = cortex.own_pipe(linked, "pipes", population.subject)
-            struct.pack_into("=Q", state, field.index * CELL, target._handle())
-            self._keep(field, target)
+        state, own = self._initial(binding)
         address = cortex.addresses.get(kernel)
         if address is None:
             address = cortex.know(kernel)
@@ -217,7 +202,7 @@ class MemberPipes(Pipes):
         self._native = population._part().pipes(
             address,
             cortex.number(name or population._name),
-            bytes(state),
+            state,
             struct.pack(f"={len(own)}I", *own),
         )
 
@@ -256,9 +241,6 @@ class MemberPipes(Pipes):
         pipe._pipes = self
         return pipe
 
-    def _place(self, pipe: object) -> int | None:
-        return pipe._index if isinstance(pipe, MemberPipe) and pipe._pipes is self else None
-
     def _emit(self, values: Any, where: Any) -> None:
         cortex = self._population._cortex
         if cortex.forked:
@@ -289,35 +271,6 @@ class MemberPipes(Pipes):
             views = self._arrays = (cells, numbers)
         return views
 
-    def _assign(self, field: Field, cells: Any, key: Any, targets: Any) -> None:
-        if not isinstance(targets, MemberPipe):
-            super()._assign(field, cells, key, targets)
-            return
-        cells[key] = targets._handle()
-        if key is Ellipsis:
-            self._kept.pop(field.name, None)
-        self._keep(field, targets)
-
-    def _keep(self, field: Field, target: Pipe) -> None:
-        """Keep a pipe that a state refers to; of other populations' all."""
-        held = target._pipes if isinstance(target, MemberPipe) else target
-        kept = self._kept.setdefault(field.name, [])
-        if held is not self and not any(each is held for each in kept):
-            kept.append(held)
-
-    def _pipe_of(self, field: Field, handle: int) -> Pipe | None:
-        """Return the pipe of a handle that a state's field has, None if it is gone."""
-        for kept in (self, *self._kept.get(field.name, ())):
-            if isinstance(kept, Pipe):
-                if kept._handle() == handle:
-                    return kept
-                continue
-            index = kept._index_of(handle) if isinstance(kept, MemberPipes) else _index_in(kept, handle)
-            if index is not None:
-                pipe: Pipe = kept._pipe(index)
-                return pipe
-        return None
-
     def _index_of(self, handle: int) -> int | None:
         return self._native.place(handle)
 
@@ -327,11 +280,6 @@ class MemberPipes(Pipes):
         except AttributeError:  # an interrupt came before it was made
             return
         _linger(native, self._kept, len(self._population))
-
-
-def _index_in(pipes: Pipes, handle: int) -> int | None:
-    found = (pipes._numbers() == handle).nonzero()[0]
-    return int(found[0]) if len(found) else None
 
 
 class _Lingering:

@@ -466,6 +466,25 @@ def test_a_column_takes_handles_of_another_population_and_keeps_it(
     assert sorted(received) == [(index, index) for index in range(SIZE)]
 
 
+@rule("POPULATION-STATE-03")
+@population_kernels
+def test_a_state_tells_the_pipes_of_another_population_that_it_leads_to(
+    library: Any, population: Population, new_population: NewPopulation
+) -> None:
+    other = new_population(SIZE)
+    received: Pipes[Any] = other.pipes(lambda index, value: None, lane=kernel.int64)
+    forwarded = other.pipes(library.forward)
+    pipes = population.pipes(library.forward)
+    column = pipes.state["onward"]
+
+    column[:] = received.handles
+    assert [pipe.state.onward for pipe in pipes] == list(received)
+    column[1:3] = forwarded.handles[3:]
+
+    wanted = [received[0], forwarded[3], forwarded[4], received[3], received[4]]
+    assert [pipe.state.onward for pipe in pipes] == wanted
+
+
 @rule("POPULATION-STATE-03", "KERNEL-EMIT-02")
 @population_kernels
 def test_a_pipe_field_that_is_bound_to_self_is_each_members_own(
