@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import sys
-import threading
 import weakref
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -13,9 +12,9 @@ from typing import Any
 
 import substrates
 from substrates import Clock
-from substrates.kernel import Kernel
 from substrates.spi import Provider
-from substrates_base import Cortex, Name, Subject, Workers, usable_cores
+from substrates_base import Name, Subject, Workers, usable_cores
+from substrates_base.natives import CARRY_PATIENCE_S, STOP_PATIENCE_MS, NativeCortex
 from substrates_base.populations import LoopPopulation
 from substrates_base.populations import Population as BasePopulation
 
@@ -26,25 +25,19 @@ from .populations import Population
 __all__ = ["AlphaCortex", "AlphaProvider"]
 
 VERSION = "0.1.0"
-STOP_PATIENCE_MS = 500
-"""How long the interpreter's exit waits for kernels that are still running."""
-
 PATIENCE_NS = 100_000_000
 """The longest stay in the engine while waiting, so that signals are handled whichever thread they reach."""
-CARRY_PATIENCE_S = 1.0
-"""How long a wait that is over waits for a fault hook that is running."""
 
 _log = logging.getLogger("substrates")
 
 
-class AlphaCortex(Cortex):
+class AlphaCortex(NativeCortex):
     """The cortex of the alpha engine.
 
     Subjects of native circuits and pipes are made when somebody asks for them, or when a fault has to be
     reported; `subjects` finds them by handle, so that both get the same object. `limbo` keeps what a dropped
     pipe, or a population's, refers to until its last value is delivered. `sizes` has the populations that
-    exist. `kernels` finds a kernel by its function's address and `addresses` the address; a kernel that has
-    run here stays loaded, since a worker may still be inside it.
+    exist.
     """
 
     CIRCUIT = Circuit
@@ -56,24 +49,6 @@ class AlphaCortex(Cortex):
         self.subjects: dict[int, Subject] = {}
         self.sizes: dict[int, int] = {}
         self.limbo: dict[int, Any] = {}
-        self.kernels: dict[int, Kernel[Any]] = {}
-        self.addresses: dict[Kernel[Any], int] = {}
-        self._numbers: dict[Name, int] = {}
-        self._numbered: list[Name] = []
-        self._carrying = threading.RLock()
-        self._bridge: threading.Thread | None = None
-        self.started = False
-        self.number(self.circuit_name)
-
-    def number(self, name: Name) -> int:
-        """Return the number by which the engine knows a name."""
-        number = self._numbers.get(name)
-        if number is None:
-            with self.lock:
-                number = self._numbers.setdefault(name, len(self._numbered))
-                if number == len(self._numbered):
-                    self._numbered.append(name)
-        return number
 
     def start(self) -> None:
         """Start the engine unless it runs.
@@ -86,19 +61,7 @@ class AlphaCortex(Cortex):
             with self.lock:
                 if self._bridge is None:
                     self.check(lib.alpha_start(usable_cores()))
-                    bridge = threading.Thread(
-                        target=self._carry_all_events, name="substrates.bridge", daemon=True
-                    )
-                    bridge.start()
-                    self._bridge = bridge
-                    self.started = True
-
-    def know(self, kernel: Kernel[Any]) -> int:
-        """Return the address of a kernel's function, compiling it on first use, and remember both."""
-        address = kernel.address()
-        self.kernels.setdefault(address, kernel)
-        self.addresses[kernel] = address
-        return address
+                    self._open_bridge()
 
     def waited(self, waiter: int, timeout: float | None) -> bool:
         """Wait at a barrier, 0 for none, and free it; False if `timeout` seconds passed first."""
@@ -200,8 +163,7 @@ class AlphaCortex(Cortex):
             substrates.Circuit, event.circuit, self._numbered[event.circuit_name], self.subject
         )
         pipe = self.native_subject(substrates.Pipe, event.pipe, self._numbered[event.pipe_name], circuit)
-        kernel = self.kernels.get(event.kernel)
-        error = MemoryError("no memory for another emission") if kernel is None else kernel.fault(event.code)
+        error = self._failure(event.kernel, event.code)
         self.faults.report_of(pipe, error, event.count)
 
     def _new_population(self, name: Name, size: int, clock: Clock | None) -> BasePopulation:
@@ -212,8 +174,7 @@ class AlphaCortex(Cortex):
     def _stop(self) -> None:
         lib.alpha_stop(STOP_PATIENCE_MS)
         self.workers.stop()
-        if self._bridge is not None:
-            self._bridge.join(STOP_PATIENCE_MS / 1000)
+        self._join_bridge()
 
     def _in_forked_child(self) -> None:
         super()._in_forked_child()

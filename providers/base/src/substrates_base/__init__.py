@@ -14,6 +14,7 @@ from .cortex import Cortex
 from .counts import Count, Live
 from .lane import LaneCircuit, LanePipe, ScalarPipe
 from .names import Name
+from .natives import NativeCortex
 from .pipes import FanOut, Pipe, checked_target
 from .states import Slot, State
 from .subjects import Subject
@@ -29,6 +30,7 @@ __all__ = [
     "LanePipe",
     "Live",
     "Name",
+    "NativeCortex",
     "Pipe",
     "ScalarPipe",
     "Slot",

@@ -7,7 +7,6 @@ supplies; everything else in the contract is built on them here, once.
 from __future__ import annotations
 
 import math
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
@@ -23,7 +22,7 @@ from substrates.kernel import Binding, Kernel, Lane
 from substrates.receptor import checked_function, receive_of
 from substrates.recipe import whole
 
-from .components import Managed
+from .components import Reclaimed
 from .currents import Current
 from .names import Name
 from .origin import mismatch
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["Circuit", "checked_routing", "checked_timeout", "checked_witness", "discard", "is_witness"]
 
 
-class Circuit(Managed, substrates.Circuit):
+class Circuit(Reclaimed, substrates.Circuit):
     """A circuit of some engine; see `substrates.Circuit`."""
 
     __slots__ = (
@@ -359,18 +358,6 @@ class Circuit(Managed, substrates.Circuit):
                 f"{operation}: called in circuit '{self._name}', whose context would wait for itself;"
                 " guard with 'cortex.current() is not circuit.current'"
             )
-
-    def __del__(self) -> None:
-        try:
-            closing = self._closing
-        except AttributeError:  # an interrupt came before it was made
-            return
-        try:
-            if not closing:
-                self._closing = True
-                warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
-        finally:
-            self._dropped()
 
     def _enclosed_pipe(self, subject: Subject, receive: Callable[[Any], object]) -> Pipe:
         """Make a pipe of the object lane that has `subject`, instead of one enclosed by this circuit's."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from types import TracebackType
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from .circuits import Circuit
     from .pipes import Pipe
 
-__all__ = ["Component", "Managed", "Receiving", "Resource"]
+__all__ = ["Component", "Managed", "Receiving", "Reclaimed", "Resource"]
 
 
 class Waited(Protocol):
@@ -59,6 +60,30 @@ class Managed:
                 waited.wait()
         finally:
             self.close()
+
+
+class Reclaimed(Managed):
+    """What is warned about when it is dropped unclosed, and lets go of its engine's part then."""
+
+    __slots__ = ()
+
+    _closing: bool
+
+    @abstractmethod
+    def _dropped(self) -> None:
+        """Let go of the engine's part. Called once, from anywhere."""
+
+    def __del__(self) -> None:
+        try:
+            closing = self._closing
+        except AttributeError:  # an interrupt came before it was made
+            return
+        try:
+            if not closing:
+                self._closing = True  # type: ignore[misc]  # a slot of the subclass
+                warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
+        finally:
+            self._dropped()
 
 
 class Component:

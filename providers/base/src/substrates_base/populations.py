@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Iterator
 from datetime import timedelta
@@ -18,7 +17,7 @@ from substrates.receptor import receive_of
 
 from .awaiting import waited_for
 from .circuits import Circuit, checked_timeout
-from .components import Managed
+from .components import Reclaimed
 from .memberpipes import LoopPipes, Pipes
 from .members import View, at, numpy_arrays
 from .names import Name
@@ -35,7 +34,7 @@ LOOP_BYTES = 600
 """What a member of a `LoopPopulation` takes at least, by which one that cannot fit is refused."""
 
 
-class Population(Managed, substrates.Population):
+class Population(Reclaimed, substrates.Population):
     """A population of some engine; see `substrates.Population`.
 
     A member holds its population. `close` of the population and of a member are told apart by `_closing` here
@@ -174,18 +173,6 @@ class Population(Managed, substrates.Population):
                 f"{operation}: called in a member of population '{self._name}', which would wait for itself;"
                 " guard with 'cortex.current() is not member.current'"
             )
-
-    def __del__(self) -> None:
-        try:
-            closing = self._closing
-        except AttributeError:  # an interrupt came before it was made
-            return
-        try:
-            if not closing:
-                self._closing = True
-                warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
-        finally:
-            self._dropped()
 
     # -- the engine interface
 

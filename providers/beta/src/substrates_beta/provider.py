@@ -10,9 +10,10 @@ from typing import Any
 
 import substrates
 from substrates import Clock
-from substrates.kernel import Kernel, Lane
+from substrates.kernel import Lane
 from substrates.spi import Provider
-from substrates_base import MOST_WORKERS, Cortex, Live, Name, Subject, usable_cores, warn_exhausted
+from substrates_base import MOST_WORKERS, Live, Name, Subject, usable_cores, warn_exhausted
+from substrates_base.natives import CARRY_PATIENCE_S, STOP_PATIENCE_MS, NativeCortex
 
 from . import _engine
 from .circuits import Circuit
@@ -22,10 +23,6 @@ from .populations import Population
 __all__ = ["BetaCortex", "BetaProvider"]
 
 VERSION = "0.1.0"
-STOP_PATIENCE_MS = 500
-"""How long the interpreter's exit waits for receptors that are still running."""
-CARRY_PATIENCE_S = 1.0
-"""How long a wait that is over waits for a fault hook that is running."""
 
 _log = logging.getLogger("substrates")
 
@@ -38,12 +35,11 @@ def _breathe() -> None:
     """Do nothing: at a function's start the interpreter lets others have its lock if they wait for it."""
 
 
-class BetaCortex(Cortex):
+class BetaCortex(NativeCortex):
     """The cortex of the beta engine.
 
-    `kernels` finds a kernel by its function's address and `addresses` the address; a kernel that has run here
-    stays loaded, since a worker may still be inside it. `carries` is True while events are on their way from
-    the engine to who handles them; written by the thread that carries them.
+    `carries` is True while events are on their way from the engine to who handles them; written by the thread
+    that carries them.
     """
 
     CIRCUIT = Circuit
@@ -52,17 +48,9 @@ class BetaCortex(Cortex):
         super().__init__("beta")
         self.currents = Currents()
         self.alive = Live()
-        self.kernels: dict[int, Kernel[Any]] = {}
-        self.addresses: dict[Kernel[Any], int] = {}
-        self._numbers: dict[Name, int] = {}
-        self._numbered: list[Name] = []
-        self._carrying = threading.RLock()
-        self._bridge: threading.Thread | None = None
         self._told = False
         self.carries = False
-        self.started = False
         self.hosting = False
-        self.number(self.circuit_name)
         _engine.setup(
             self.faults.report,
             [Lane.OBJECT.admit, Lane.INT64.admit, Lane.FLOAT64.admit],
@@ -70,16 +58,6 @@ class BetaCortex(Cortex):
             _breathe,
             _has_lock(),
         )
-
-    def number(self, name: Name) -> int:
-        """Return the number by which the engine knows a name."""
-        number = self._numbers.get(name)
-        if number is None:
-            with self.lock:
-                number = self._numbers.setdefault(name, len(self._numbered))
-                if number == len(self._numbered):
-                    self._numbered.append(name)
-        return number
 
     def start(self) -> None:
         """Start the engine unless it runs.
@@ -94,11 +72,7 @@ class BetaCortex(Cortex):
                 if not _engine.start(usable_cores()):
                     self.forked = True
                     self.check_process()
-                self._bridge = threading.Thread(
-                    target=self._carry_all_events, name="substrates.bridge", daemon=True
-                )
-                self._bridge.start()
-                self.started = True
+                self._open_bridge()
 
     def start_hosted(self) -> None:
         """Start the threads that run Python receptors unless they run: one more than may run at a time."""
@@ -125,13 +99,6 @@ class BetaCortex(Cortex):
             if not self._told:
                 self._told = True
                 _log.warning("further circuits wait while receptors block: %s", error)
-
-    def know(self, kernel: Kernel[Any]) -> int:
-        """Return the address of a kernel's function, compiling it on first use, and remember both."""
-        address = kernel.address()
-        self.kernels.setdefault(address, kernel)
-        self.addresses[kernel] = address
-        return address
 
     def _new_population(self, name: Name, size: int, clock: Clock | None) -> Population:
         return Population(self, name, size, clock)
@@ -189,14 +156,12 @@ class BetaCortex(Cortex):
         else:
             circuit = Subject(substrates.Circuit, self._numbered[circuit_name], self.subject)
             subject = Subject(substrates.Pipe, self._numbered[pipe_name], circuit)
-        kernel = self.kernels.get(address)
-        error = MemoryError("no memory for another emission") if kernel is None else kernel.fault(code)
+        error = self._failure(address, code)
         self.faults.report_of(subject, error, count)
 
     def _stop(self) -> None:
         _engine.stop(STOP_PATIENCE_MS)
-        if self._bridge is not None:
-            self._bridge.join(STOP_PATIENCE_MS / 1000)
+        self._join_bridge()
 
 
 class BetaProvider(Provider):
