@@ -13,8 +13,7 @@ from substrates_base.currents import Current
 from substrates_base.memberpipes import ArrayPipes
 from substrates_base.memberpipes import MemberPipe as BaseMemberPipe
 from substrates_base.members import numpy_arrays
-from substrates_base.populations import Membership
-from substrates_base.populations import Population as BasePopulation
+from substrates_base.populations import ArrayMember, ArrayPopulation, all_reached
 from substrates_base.room import require_room
 from substrates_base.times import Time
 
@@ -40,11 +39,8 @@ _ADDRESSES = 1 << 48
 _new: Any = object.__new__
 
 
-class Member(Membership, Circuit):
-    """A circuit of a population, made when somebody asks for it.
-
-    It goes when nobody holds it, unless it has come to keep something in Python: then its population pins it.
-    """
+class Member(ArrayMember, Circuit):
+    """A circuit of a population."""
 
     __slots__ = ("_index", "_population")
 
@@ -60,7 +56,8 @@ class Member(Membership, Circuit):
         self._subject = None
         self._current = None
         self._end_queued = False
-        self._time = None
+        clock = population._clock
+        self._time = None if clock is None else Time(clock)
         self._workers = cortex.workers
         self._runner = None
         self._transit = None
@@ -75,21 +72,6 @@ class Member(Membership, Circuit):
         self._population._pin(self)
         return super().current
 
-    def _timing(self) -> Time:
-        time = self._time
-        if time is None:
-            self._population._pin(self)
-            clock = self._population._clock
-            if clock is None:
-                return super()._timing()
-            with self._cortex.lock:
-                made = Time(clock)
-                # Looked at last: making it may have run a finalizer that needed it first.
-                time = self._time
-                if time is None:
-                    time = self._time = made
-        return time
-
     def close(self, *, wait: bool = False) -> None:
         self._population._pin(self)
         super().close(wait=wait)
@@ -100,11 +82,8 @@ class Member(Membership, Circuit):
             self._population._run_here[self._index] = self
         super()._open_lane()
 
-    def _dropped(self) -> None:
-        """Nothing: the population has the engine's part."""
 
-
-class Population(BasePopulation):
+class Population(ArrayPopulation):
     """A population of the alpha engine.
 
     The engine's part goes with the last object that may use it: `_owner`, which members and pipes hold by
@@ -112,19 +91,15 @@ class Population(BasePopulation):
 
     Attributes:
         _native: the engine's part.
-        _members: those that somebody holds.
-        _pinned: those that must not be made anew.
-        _run_here: those of them that Python runs.
+        _run_here: the members that Python runs, which are pinned.
     """
 
-    __slots__ = ("_members", "_native", "_owner", "_pinned", "_run_here")
+    __slots__ = ("_native", "_owner", "_run_here")
 
     _cortex: AlphaCortex
 
     def __init__(self, cortex: AlphaCortex, name: Name, size: int, clock: Clock | None) -> None:
         super().__init__(cortex, name, size, clock)
-        self._members: WeakValueDictionary[int, Member] = WeakValueDictionary()
-        self._pinned: dict[int, Member] = {}
         self._run_here: dict[int, Member] = {}
         self._native = 0
         require_room(size * CIRCUIT_BYTES, f"circuits({size})")
@@ -138,18 +113,8 @@ class Population(BasePopulation):
         cortex.sizes[native] = size
         self._closing = False
 
-    def _member(self, index: int) -> Member:
-        member = self._members.get(index)
-        if member is None:
-            made = Member(self, index)
-            with self._cortex.lock:
-                member = self._members.setdefault(index, made)
-                if member is made:
-                    made._closing = self._closing  # `_end` looks at the members under this lock
-        return member
-
-    def _pin(self, member: Member) -> None:
-        self._pinned[member._index] = member
+    def _new_member(self, index: int) -> Member:
+        return Member(self, index)
 
     def _kernel_pipes(self, name: Name | None, binding: Binding[Any]) -> MemberPipes:
         return MemberPipes(self, name, binding)
@@ -162,11 +127,8 @@ class Population(BasePopulation):
         cortex.check(lib.alpha_population_barrier(self._native, waiter))
         if not cortex.waited(waiter[0], timeout):
             return False
-        for member in list(self._run_here.values()):
-            if not member._idle():
-                left = None if deadline is None else max(0.0, deadline - monotonic())
-                if not member._barrier(left):
-                    return False
+        if not all_reached(list(self._run_here.values()), deadline):
+            return False
         cortex.carry_events()
         return True
 

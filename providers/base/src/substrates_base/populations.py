@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from datetime import timedelta
 from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import substrates
 from substrates import Clock, ClosedFault, ContextError
@@ -28,7 +29,7 @@ from .times import Time
 if TYPE_CHECKING:
     from .cortex import Cortex
 
-__all__ = ["LoopPopulation", "Membership", "Population"]
+__all__ = ["ArrayMember", "ArrayPopulation", "LoopPopulation", "Membership", "Population", "all_reached"]
 
 LOOP_BYTES = 600
 """What a member of a `LoopPopulation` takes at least, by which one that cannot fit is refused."""
@@ -223,6 +224,70 @@ def member_type(kind: type[Circuit]) -> type[Circuit]:
     )
 
 
+class ArrayMember(Membership):
+    """What a member of an `ArrayPopulation` adds: it goes when nobody holds it, unless it has been pinned.
+
+    An engine's `__init__` of it sets `_time` if the population has a clock.
+    """
+
+    __slots__ = ()
+
+    _population: ArrayPopulation
+
+    def _timing(self) -> Time:
+        self._population._pin(self)  # for tickers, which live as long as their circuit
+        time: Time = super()._timing()  # type: ignore[misc]  # the engine's circuit's
+        return time
+
+    def _dropped(self) -> None:
+        """Nothing: the population has the engine's part."""
+
+
+class ArrayPopulation(Population):
+    """A population that its engine makes at once; the object of a member is made when somebody asks for it.
+
+    Attributes:
+        _members: those that somebody holds, by index.
+        _pinned: those that have something of their own in Python and must not be made anew.
+    """
+
+    __slots__ = ("_members", "_pinned")
+
+    def __init__(self, cortex: Cortex, name: Name, size: int, clock: Clock | None) -> None:
+        super().__init__(cortex, name, size, clock)
+        self._members: WeakValueDictionary[int, Any] = WeakValueDictionary()
+        self._pinned: dict[int, Any] = {}
+
+    def _member(self, index: int) -> Circuit:
+        member: Any = self._members.get(index)
+        if member is None:
+            with self._cortex.lock:
+                # Made before it is looked for: making it may run a finalizer that asks for it.
+                made = self._new_member(index)
+                member = self._members.setdefault(index, made)
+                if member is made and self._closing:
+                    made._closing = True  # `_end` looks at the members under this lock
+        circuit: Circuit = member
+        return circuit
+
+    def _pin(self, member: ArrayMember) -> None:
+        self._pinned[member._index] = member
+
+    @abstractmethod
+    def _new_member(self, index: int) -> Circuit:
+        """Make the object of a member."""
+
+
+def all_reached(circuits: Iterable[Circuit], deadline: float | None) -> bool:
+    """Wait for each circuit that is not idle; False if `deadline`, by `time.monotonic`, passed first."""
+    for circuit in circuits:
+        if not circuit._idle():
+            left = None if deadline is None else max(0.0, deadline - monotonic())
+            if not circuit._barrier(left):
+                return False
+    return True
+
+
 class LoopPopulation(Population):
     """A population of circuits that are made at once, each like any other: plain loops.
 
@@ -252,14 +317,7 @@ class LoopPopulation(Population):
         return LoopPipes.of_kernels(self, name, binding)
 
     def _barrier(self, timeout: float | None) -> bool:
-        deadline = None if timeout is None else monotonic() + timeout
-        for circuit in self._circuits:
-            if circuit._idle():
-                continue
-            left = None if deadline is None else max(0.0, deadline - monotonic())
-            if not circuit._barrier(left):
-                return False
-        return True
+        return all_reached(self._circuits, None if timeout is None else monotonic() + timeout)
 
     def _end(self) -> None:
         for circuit in self._circuits:

@@ -19,8 +19,7 @@ from substrates_base import Name, Subject
 from substrates_base.memberpipes import ArrayPipes
 from substrates_base.memberpipes import MemberPipe as BaseMemberPipe
 from substrates_base.members import numpy_arrays
-from substrates_base.populations import Membership
-from substrates_base.populations import Population as BasePopulation
+from substrates_base.populations import ArrayMember, ArrayPopulation
 from substrates_base.room import require_room
 from substrates_base.times import Time
 
@@ -38,7 +37,7 @@ PIPE_BYTES = 64 + CELL
 """Of a member's pipe without its state: the pipe, and its handle in the array."""
 
 
-class Member(Membership, Circuit):
+class Member(ArrayMember, Circuit):
     """A member of a population: an object for its circuit, which ends with the population."""
 
     __slots__ = ("_index", "_population")
@@ -66,31 +65,20 @@ class Member(Membership, Circuit):
             self._population._pin(self)
         return super().subject
 
-    def _timing(self) -> Time:
-        self._population._pin(self)  # for tickers, which live as long as their circuit
-        return super()._timing()
 
-    def _dropped(self) -> None:
-        """The circuit is the population's."""
-
-
-class Population(BasePopulation):
+class Population(ArrayPopulation):
     """A population of the beta engine.
 
     Attributes:
         _native: None once nobody refers to it any more.
-        _members: the objects of members that somebody holds, by index.
-        _pinned: those that must not be made anew.
     """
 
-    __slots__ = ("_members", "_native", "_pinned")
+    __slots__ = ("_native",)
 
     _cortex: BetaCortex
 
     def __init__(self, cortex: BetaCortex, name: Name, size: int, clock: Clock | None) -> None:
         self._native: _engine.Population | None = None
-        self._members: WeakValueDictionary[int, Member] = WeakValueDictionary()
-        self._pinned: dict[int, Member] = {}
         super().__init__(cortex, name, size, clock)
         require_room(size * CIRCUIT_BYTES, f"circuits({size})")
         if not cortex.started:
@@ -103,17 +91,8 @@ class Population(BasePopulation):
         assert native is not None, "a population that somebody holds"
         return native
 
-    def _member(self, index: int) -> Member:
-        member = self._members.get(index)
-        if member is None:
-            with self._cortex.lock:
-                # Made before it is looked for: making it may run a finalizer that asks for it.
-                made = Member(self, index)
-                member = self._members.setdefault(index, made)
-        return member
-
-    def _pin(self, member: Member) -> None:
-        self._pinned[member._index] = member
+    def _new_member(self, index: int) -> Member:
+        return Member(self, index)
 
     def _kernel_pipes(self, name: Name | None, binding: Binding[Any]) -> MemberPipes:
         return MemberPipes(self, name, binding)
@@ -211,7 +190,7 @@ class MemberPipes(ArrayPipes):
         if pipe is None:
             population = self._population
             cortex = population._cortex
-            member = population._member(index)
+            member: Any = population._member(index)
             handle = int(self._numbers()[index])
             with cortex.lock:
                 pipe = self._objects.get(index)
