@@ -171,7 +171,7 @@ class MemberPipes(ArrayPipes):
         layout = kernel.state_type.layout
         super().__init__(population, name, kernel, kernel.lane)
         self._native = 0
-        address = cortex.addresses.get(kernel) or cortex.know(kernel)
+        address = cortex.know(kernel)
         state, own = self._initial(binding)
         size = len(population)
         require_room(size * (PIPE_BYTES + layout.size), f"pipes to {size} members")

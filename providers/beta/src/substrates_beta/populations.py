@@ -172,9 +172,7 @@ class MemberPipes(ArrayPipes):
         members = len(population)
         require_room(members * (PIPE_BYTES + size), f"pipes of {members} circuits")
         state, own = self._initial(binding)
-        address = cortex.addresses.get(kernel)
-        if address is None:
-            address = cortex.know(kernel)
+        address = cortex.know(kernel)
         self._objects: WeakValueDictionary[int, MemberPipe] = WeakValueDictionary()
         self._pinned: dict[int, MemberPipe] = {}
         self._arrays: tuple[Any, Any] | None = None

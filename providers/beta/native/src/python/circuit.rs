@@ -1,6 +1,6 @@
 //! The type `_engine.Circuit`: a circuit's part in the engine, held by its Python object.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
@@ -8,7 +8,8 @@ use std::time::Duration;
 use pyo3::ffi;
 
 use super::interpreter::{Object, attach, cache, detach};
-use super::pipe::{end_of_methods, method, refuse_forked};
+use super::pipe::refuse_forked;
+use super::types::{end_of_methods, method, new_type};
 use crate::engine::circuit::{
     Admitted, Circuit, circuit_close, circuit_drop, circuit_keep, circuit_new, circuit_release,
 };
@@ -277,34 +278,18 @@ pub(crate) unsafe fn make_type() -> Object {
         method(c"probe", probe, ffi::METH_NOARGS, c"Return when a probe had its place and when its turn came; None once the circuit has ended."),
         end_of_methods(),
     ]));
-    let mut slots = [
-        ffi::PyType_Slot {
-            slot: ffi::Py_tp_methods,
-            pfunc: methods.as_mut_ptr().cast(),
-        },
-        ffi::PyType_Slot {
-            slot: ffi::Py_tp_dealloc,
-            pfunc: dealloc as *mut c_void,
-        },
-        ffi::PyType_Slot {
-            slot: ffi::Py_tp_doc,
-            pfunc: c"A circuit's part in the engine.".as_ptr() as *mut c_void,
-        },
-        ffi::PyType_Slot {
-            slot: 0,
-            pfunc: null_mut(),
-        },
-    ];
-    let flags = ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION;
-    let mut spec = ffi::PyType_Spec {
-        name: c"substrates_beta._engine.Circuit".as_ptr().cast::<c_char>(),
-        basicsize: c_int::try_from(size_of::<CircuitObject>()).unwrap_or(0),
-        itemsize: 0,
-        flags: flags as std::ffi::c_uint,
-        slots: slots.as_mut_ptr(),
-    };
-    // SAFETY: the tables are as the interpreter expects them.
-    let made = unsafe { ffi::PyType_FromSpec(&raw mut spec) };
-    TYPE.store(made.cast(), Ordering::Relaxed);
-    made
+    // SAFETY: the tables live for ever.
+    unsafe {
+        new_type(
+            c"substrates_beta._engine.Circuit",
+            c"A circuit's part in the engine.",
+            size_of::<CircuitObject>(),
+            0,
+            &[
+                (ffi::Py_tp_methods, methods.as_mut_ptr().cast()),
+                (ffi::Py_tp_dealloc, dealloc as *mut c_void),
+            ],
+            &TYPE,
+        )
+    }
 }

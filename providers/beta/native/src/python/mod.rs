@@ -4,6 +4,7 @@ mod circuit;
 mod interpreter;
 mod pipe;
 mod population;
+mod types;
 
 /// The native part of `substrates_beta`.
 #[pyo3::pymodule(gil_used = false)]
@@ -17,8 +18,9 @@ pub(crate) mod _engine {
     use pyo3::prelude::*;
 
     use super::interpreter::{CALLABLES, Callables, Interpreter, LOCKED, cache, take};
-    use super::pipe::{PIPES, PipeObject, discard, end_of_methods, fan_out, function, method};
+    use super::pipe::{PIPES, PipeObject, discard, fan_out};
     use super::population::MEMBERS;
+    use super::types::{end_of_methods, function, method};
     use super::{circuit, interpreter, pipe, population};
     use crate::engine::worker::{Host, Work};
     use crate::engine::{self, Started, events, kernel, scheduler};

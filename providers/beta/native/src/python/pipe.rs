@@ -9,7 +9,7 @@
 //! emitted it: then the pipe is kept by whoever holds it, and when nobody does any more, by its own finalizer,
 //! until its circuit has done what it had accepted by then.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::mem::offset_of;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU64, Ordering};
@@ -18,6 +18,7 @@ use pyo3::ffi;
 
 use super::circuit::native_of;
 use super::interpreter::{CALLABLES, Object, cache, call_none, call_one};
+use super::types::{end_of_methods, method, new_type};
 use crate::engine::circuit::{
     Admitted, Circuit, Making, admit, circuit_host, circuit_keep, circuit_release, keep, pipe_drop, pipe_new,
     pipe_of, pipe_state,
@@ -652,51 +653,10 @@ const fn member(name: &'static std::ffi::CStr, kind: c_int, offset: usize, flags
     }
 }
 
-pub(crate) type One = unsafe extern "C-unwind" fn(Object, Object) -> Object;
-pub(crate) type Many = unsafe extern "C-unwind" fn(Object, *const Object, ffi::Py_ssize_t) -> Object;
-
-pub(crate) fn method(
-    name: &'static std::ffi::CStr,
-    function: One,
-    flags: c_int,
-    doc: &'static std::ffi::CStr,
-) -> ffi::PyMethodDef {
-    ffi::PyMethodDef {
-        ml_name: name.as_ptr(),
-        ml_meth: ffi::PyMethodDefPointer {
-            // SAFETY: the same but for unwinding, which the interpreter itself does at its exit.
-            PyCFunction: unsafe { std::mem::transmute::<One, ffi::PyCFunction>(function) },
-        },
-        ml_flags: flags,
-        ml_doc: doc.as_ptr(),
-    }
-}
-
-pub(crate) fn function(
-    name: &'static std::ffi::CStr,
-    function: Many,
-    doc: &'static std::ffi::CStr,
-) -> ffi::PyMethodDef {
-    ffi::PyMethodDef {
-        ml_name: name.as_ptr(),
-        ml_meth: ffi::PyMethodDefPointer {
-            // SAFETY: as above.
-            PyCFunctionFast: unsafe { std::mem::transmute::<Many, ffi::PyCFunctionFast>(function) },
-        },
-        ml_flags: ffi::METH_FASTCALL,
-        ml_doc: doc.as_ptr(),
-    }
-}
-
-pub(crate) const fn end_of_methods() -> ffi::PyMethodDef {
-    ffi::PyMethodDef::zeroed()
-}
-
 const OBJECT: c_int = 6; // T_OBJECT: None where nothing is held
 
 /// Makes the type; null: an exception is set.
 pub(crate) unsafe fn make_type() -> Object {
-    // Tables that the type refers to for ever.
     let members = Box::leak(Box::new([
         member(c"_circuit", OBJECT, offset_of!(PipeObject, circuit), 0),
         member(c"_name", OBJECT, offset_of!(PipeObject, name), 0),
@@ -738,57 +698,23 @@ pub(crate) unsafe fn make_type() -> Object {
         ),
         end_of_methods(),
     ]));
-    let mut slots = [
-        ffi::PyType_Slot {
-            slot: ffi::Py_tp_members,
-            pfunc: members.as_mut_ptr().cast(),
-        },
-        ffi::PyType_Slot {
-            slot: ffi::Py_tp_methods,
-            pfunc: methods.as_mut_ptr().cast(),
-        },
-        ffi::PyType_Slot {
-            slot: ffi::Py_tp_dealloc,
-            pfunc: dealloc as *mut c_void,
-        },
-        ffi::PyType_Slot {
-            slot: ffi::Py_tp_traverse,
-            pfunc: traverse as *mut c_void,
-        },
-        ffi::PyType_Slot {
-            slot: ffi::Py_tp_clear,
-            pfunc: clear as *mut c_void,
-        },
-        ffi::PyType_Slot {
-            slot: ffi::Py_tp_finalize,
-            pfunc: finalize as *mut c_void,
-        },
-        ffi::PyType_Slot {
-            slot: ffi::Py_bf_getbuffer,
-            pfunc: buffer as *mut c_void,
-        },
-        ffi::PyType_Slot {
-            slot: ffi::Py_tp_doc,
-            pfunc: c"What all pipes of beta are made of.".as_ptr() as *mut c_void,
-        },
-        ffi::PyType_Slot {
-            slot: 0,
-            pfunc: null_mut(),
-        },
-    ];
-    let flags = ffi::Py_TPFLAGS_DEFAULT
-        | ffi::Py_TPFLAGS_BASETYPE
-        | ffi::Py_TPFLAGS_HAVE_GC
-        | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION;
-    let mut spec = ffi::PyType_Spec {
-        name: c"substrates_beta._engine.Pipe".as_ptr().cast::<c_char>(),
-        basicsize: c_int::try_from(size_of::<PipeObject>()).unwrap_or(0),
-        itemsize: 0,
-        flags: flags as std::ffi::c_uint,
-        slots: slots.as_mut_ptr(),
-    };
-    // SAFETY: the tables are as the interpreter expects them.
-    let made = unsafe { ffi::PyType_FromSpec(&raw mut spec) };
-    TYPE.store(made.cast(), Ordering::Relaxed);
-    made
+    // SAFETY: the tables live for ever.
+    unsafe {
+        new_type(
+            c"substrates_beta._engine.Pipe",
+            c"What all pipes of beta are made of.",
+            size_of::<PipeObject>(),
+            ffi::Py_TPFLAGS_BASETYPE | ffi::Py_TPFLAGS_HAVE_GC,
+            &[
+                (ffi::Py_tp_members, members.as_mut_ptr().cast()),
+                (ffi::Py_tp_methods, methods.as_mut_ptr().cast()),
+                (ffi::Py_tp_dealloc, dealloc as *mut c_void),
+                (ffi::Py_tp_traverse, traverse as *mut c_void),
+                (ffi::Py_tp_clear, clear as *mut c_void),
+                (ffi::Py_tp_finalize, finalize as *mut c_void),
+                (ffi::Py_bf_getbuffer, buffer as *mut c_void),
+            ],
+            &TYPE,
+        )
+    }
 }

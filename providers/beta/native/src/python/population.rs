@@ -3,7 +3,7 @@
 //! Pipes hold their population, so it is dropped behind them. A third type stands for their region alone, so that an
 //! array over it keeps the memory and nothing else.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI64, AtomicPtr, Ordering};
@@ -12,7 +12,8 @@ use pyo3::ffi;
 
 use super::circuit::{boolean, finish_wait, member};
 use super::interpreter::{Object, attach, detach};
-use super::pipe::{PIPES, discard, end_of_methods, function, method, wrong};
+use super::pipe::{PIPES, discard, wrong};
+use super::types::{end_of_methods, function, method, new_type};
 use crate::engine::circuit::{Admitted, Making};
 use crate::engine::events::Asked;
 use crate::engine::is_forked;
@@ -425,47 +426,6 @@ unsafe extern "C" fn region_buffer(object: Object, view: *mut ffi::Py_buffer, fl
 
 // -- the types
 
-/// Makes a type; null: an exception is set.
-unsafe fn make(
-    name: &'static CStr,
-    doc: &'static CStr,
-    size: usize,
-    dealloc: unsafe extern "C" fn(Object),
-    others: &[(c_int, *mut c_void)],
-    place: &AtomicPtr<ffi::PyTypeObject>,
-) -> Object {
-    let mut slots = vec![
-        ffi::PyType_Slot {
-            slot: ffi::Py_tp_dealloc,
-            pfunc: dealloc as *mut c_void,
-        },
-        ffi::PyType_Slot {
-            slot: ffi::Py_tp_doc,
-            pfunc: doc.as_ptr() as *mut c_void,
-        },
-    ];
-    slots.extend(others.iter().map(|(slot, pfunc)| ffi::PyType_Slot {
-        slot: *slot,
-        pfunc: *pfunc,
-    }));
-    slots.push(ffi::PyType_Slot {
-        slot: 0,
-        pfunc: null_mut(),
-    });
-    let flags = ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION;
-    let mut spec = ffi::PyType_Spec {
-        name: name.as_ptr().cast::<c_char>(),
-        basicsize: c_int::try_from(size).unwrap_or(0),
-        itemsize: 0,
-        flags: flags as std::ffi::c_uint,
-        slots: slots.as_mut_ptr(),
-    };
-    // SAFETY: the tables are as the interpreter expects them.
-    let made = unsafe { ffi::PyType_FromSpec(&raw mut spec) };
-    place.store(made.cast(), Ordering::Relaxed);
-    made
-}
-
 /// Makes the type `Population`; null: an exception is set.
 pub(crate) unsafe fn make_population() -> Object {
     let methods = Box::leak(Box::new([
@@ -478,12 +438,15 @@ pub(crate) unsafe fn make_population() -> Object {
     ]));
     // SAFETY: the tables live for ever.
     unsafe {
-        make(
+        new_type(
             c"substrates_beta._engine.Population",
             c"A population's circuits in the engine.",
             size_of::<PopulationObject>(),
-            population_dealloc,
-            &[(ffi::Py_tp_methods, methods.as_mut_ptr().cast())],
+            0,
+            &[
+                (ffi::Py_tp_dealloc, population_dealloc as *mut c_void),
+                (ffi::Py_tp_methods, methods.as_mut_ptr().cast()),
+            ],
             &POPULATION,
         )
     }
@@ -514,12 +477,15 @@ pub(crate) unsafe fn make_pipes() -> Object {
     ]));
     // SAFETY: the tables live for ever.
     unsafe {
-        make(
+        new_type(
             c"substrates_beta._engine.Pipes",
             c"Pipes of a population in the engine, one for each member.",
             size_of::<PipesObject>(),
-            pipes_dealloc,
-            &[(ffi::Py_tp_methods, methods.as_mut_ptr().cast())],
+            0,
+            &[
+                (ffi::Py_tp_dealloc, pipes_dealloc as *mut c_void),
+                (ffi::Py_tp_methods, methods.as_mut_ptr().cast()),
+            ],
             &PIPES_TYPE,
         )
     }
@@ -529,12 +495,15 @@ pub(crate) unsafe fn make_pipes() -> Object {
 pub(crate) unsafe fn make_region() -> Object {
     // SAFETY: the tables live for ever.
     unsafe {
-        make(
+        new_type(
             c"substrates_beta._engine.Region",
             c"The memory of pipes' states, a row for each member, and behind them their handles.",
             size_of::<RegionObject>(),
-            region_dealloc,
-            &[(ffi::Py_bf_getbuffer, region_buffer as *mut c_void)],
+            0,
+            &[
+                (ffi::Py_tp_dealloc, region_dealloc as *mut c_void),
+                (ffi::Py_bf_getbuffer, region_buffer as *mut c_void),
+            ],
             &REGION,
         )
     }
